@@ -1,0 +1,65 @@
+"""Scores a model, or a file of translations, on test sets and writes a report.
+
+python scripts/evaluate.py --model checkpoints/es-en --test newstest2013.parquet
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from transformer.config import DecodeConfig, UserError, add_arguments, from_arguments
+from transformer.report import table
+from transformer.systems import PAGE_NAME, Request, run
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags; those of decoding come from DecodeConfig."""
+    flags = argparse.ArgumentParser(
+        description="Scores a model on test sets: BLEU, chrF and TER by sacreBLEU with 95 per cent "
+        "intervals, by sentence length, speed, faults, the worst sentences; compares two systems."
+    )
+    add = flags.add_argument
+    add("--model", required=True, help="checkpoint folder, or a file of translations, one a line")
+    add("--test", required=True, nargs="+", help="test sets: parquet, jsonl, tsv, tmx, Moses, hub:")
+    add("--name", nargs="+", default=[], help="a name for each test set (default: of its file)")
+    add("--output", help="folder of the report (default: evaluation/NAME in the model's folder)")
+    add("--compare", help="the baseline: a checkpoint, a file of translations, an earlier report")
+    add("--from", dest="src_lang", help="source language, where there is no checkpoint")
+    add("--to", dest="tgt_lang", help="target language, where there is no checkpoint")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--limit", type=int, help="only the first sentences of each test set")
+    add_arguments(flags, DecodeConfig, skip=("n_best",))
+    return flags
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Evaluates, prints the scores and where the report is; 2 where a person has to mend."""
+    given = parser().parse_args(arguments)
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("transformer").setLevel(logging.INFO)
+    try:
+        report, folder = run(
+            Request(
+                model=given.model,
+                tests=tuple(given.test),
+                names=tuple(given.name),
+                output=given.output,
+                compare=given.compare,
+                src_lang=given.src_lang,
+                tgt_lang=given.tgt_lang,
+                device=given.device,
+                limit=given.limit,
+                decode=from_arguments(DecodeConfig, given),
+            )
+        )
+    except UserError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 2
+    print(table(report))
+    print(f"\n{folder / PAGE_NAME}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

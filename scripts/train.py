@@ -1,0 +1,141 @@
+"""Trains a translation model, from the corpus to its own evaluation report.
+
+    python scripts/train.py                              the small corpus that comes with it
+    python scripts/train.py --train my.tsv --dev dev.tsv --from es --to en --preset small
+    accelerate launch --num_processes 2 scripts/train.py ...      the same, on several processes
+
+The same command goes on where a stopped run left off.
+"""
+
+import argparse
+import dataclasses
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from transformer import cli, systems
+from transformer.checkpoint import read_vocabulary
+from transformer.config import (
+    PRESETS,
+    CorpusConfig,
+    ModelConfig,
+    TrainConfig,
+    UserError,
+    add_arguments,
+    from_arguments,
+    model_config,
+)
+from transformer.corpus import Prepared, Source, prepare, read_pairs
+from transformer.sources import Pair
+from transformer.training import Trainer, check_same_run, make_accelerator
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
+    "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
+    "max_steps": 1500, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
+}  # fmt: skip
+logger = logging.getLogger("train")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="training corpora")
+    parser.add_argument("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
+    parser.add_argument("--test", nargs="+", default=[], metavar="SOURCE", help="for the report")
+    parser.add_argument("--from", dest="src_lang", default="es", help="source (default: es)")
+    parser.add_argument("--to", dest="tgt_lang", default="en", help="target (default: en)")
+    parser.add_argument("--output", type=Path, help="folder of the run (default: checkpoints/...)")
+    parser.add_argument("--cache", type=Path, default=ROOT / "data" / "prepared",
+                        help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
+    parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: base)")
+    add_arguments(parser, ModelConfig, **{f.name: None for f in dataclasses.fields(ModelConfig)})
+    add_arguments(parser, CorpusConfig)
+    add_arguments(parser, TrainConfig)
+    return parser
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if not args.train:
+        parser.set_defaults(**OWN_CORPUS)
+        args = parser.parse_args(argv)
+        args.train, args.dev, args.test = (
+            [str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev", "test")
+        )
+    langs = f"{args.src_lang}-{args.tgt_lang}"
+    args.output = args.output or ROOT / "checkpoints" / f"run-{Path(args.train[0]).stem}-{langs}"
+    limits = args.max_steps or args.max_epochs or args.max_minutes or args.patience
+    if not limits:
+        raise UserError(
+            "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
+        )
+    return args
+
+
+def _read_all(specs: list[str], langs: tuple[str, str]) -> list[Pair]:
+    return [pair for spec in specs for pair in read_pairs(spec, *langs)]
+
+
+def _tell_corpus(data: Prepared) -> None:
+    for source in data.report["sources"]:
+        counts = ", ".join(f"{n:,} {reason}" for reason, n in source["counts"].items())
+        logger.info("corpus %s: %s", source["spec"], counts)
+
+
+def _settings(args: argparse.Namespace, *configs: Any) -> dict[str, Any]:
+    named = ("train", "dev", "src_lang", "tgt_lang")
+    settings = {name: getattr(args, name) for name in named}
+    for config in configs:
+        settings |= dataclasses.asdict(config)
+    return settings
+
+
+def run(args: argparse.Namespace) -> str:
+    """Prepares, trains or goes on, and writes the report of the test sets."""
+    langs = (args.src_lang, args.tgt_lang)
+    model = from_arguments(ModelConfig, args, base=model_config(args.preset or "base"))
+    corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
+    accelerator = make_accelerator(config)
+    main = accelerator.is_main_process
+    logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)
+    dev = _read_all(args.dev, langs)
+    with accelerator.local_main_process_first():
+        data = prepare(
+            [Source.parse(text) for text in args.train],
+            dev + _read_all(args.test, langs),
+            langs,
+            corpus,
+            vocab_size=model.vocab_size,
+            max_len=model.max_len,
+            cache=args.cache,
+            tokenizer=read_vocabulary(args.tokenizer_model) if args.tokenizer_model else None,
+        )
+    _tell_corpus(data)
+    if main:
+        check_same_run(args.output, _settings(args, model, corpus, config))
+    trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
+    if trainer.resume():
+        logger.info("going on from step %d of %s", trainer.place.step, args.output)
+    n_weights = sum(p.numel() for p in trainer.model.parameters())
+    logger.info("%s parameters, %s, %d processes, %s, run folder %s", f"{n_weights:,}",
+                trainer.device, accelerator.num_processes, accelerator.mixed_precision, args.output)  # fmt: skip
+    ended = trainer.run()
+    if main and args.test and not ended.startswith("stopped"):
+        systems.report_on(args.output / "best", args.test)
+    accelerator.end_training()
+    return ended
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
+    return cli.guarded(lambda: run(_arguments(argv)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

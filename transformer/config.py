@@ -1,0 +1,232 @@
+"""Every setting of the system, as frozen values with their help text, and the presets.
+
+The command-line flags are derived from these fields, so that a default, a choice or a
+sentence of help is written once. Knows no tensor, no text and no file.
+"""
+
+import argparse
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Self, TypeVar
+
+FORMAT = 1  # of the checkpoint folder; a reader rejects any other number
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabulary
+
+
+T = TypeVar("T")
+
+
+class UserError(Exception):
+    """What a person can mend: the message says what was expected, what came, what to do."""
+
+
+def option(default: Any, help: str) -> Any:
+    """A dataclass field that carries its help text."""
+    return dataclasses.field(default=default, metadata={"help": help})
+
+
+def reject(name: str, rules: Mapping[str, bool]) -> None:
+    """Raises one ValueError that lists every rule that does not hold."""
+    broken = [rule for rule, holds in rules.items() if not holds]
+    if broken:
+        raise ValueError(f"{name}: expected {'; '.join(broken)}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """The shape of the model, in the letters of Vaswani et al. 2017, Table 3."""
+
+    vocab_size: int = option(8000, "pieces of the joint vocabulary")
+    d_model: int = option(512, "width of the residual stream")
+    n_heads: int = option(8, "attention heads; d_model is divided among them")
+    n_encoder_layers: int = option(6, "encoder layers")
+    n_decoder_layers: int = option(6, "decoder layers")
+    d_ff: int = option(2048, "inner width of the feed-forward sublayer")
+    dropout: float = option(0.1, "dropout on embeddings and on every sublayer's output")
+    max_len: int = option(512, "longest source or target in pieces")
+    norm: Literal["post", "pre"] = option("post", "normalise after the sublayer (paper) or before")
+    positions: Literal["sinusoidal", "learned"] = option("sinusoidal", "position codes")
+    activation: Literal["relu", "gelu"] = option("relu", "of the feed-forward sublayer")
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers")
+        rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in sizes}
+        rules |= {
+            f"d_ff >= 1, not {self.d_ff}": self.d_ff >= 1,
+            f"max_len >= 2, not {self.max_len}": self.max_len >= 2,
+            f"0 <= dropout < 1, not {self.dropout}": 0 <= self.dropout < 1,
+            f"an even d_model, not {self.d_model}": self.d_model % 2 == 0,
+            f"d_model divisible by n_heads, not {self.d_model} by {self.n_heads}": (
+                self.n_heads < 1 or self.d_model % self.n_heads == 0
+            ),
+            f"norm post or pre, not {self.norm}": self.norm in ("post", "pre"),
+            f"sinusoidal or learned positions, not {self.positions}": (
+                self.positions in ("sinusoidal", "learned")
+            ),
+            f"relu or gelu, not {self.activation}": self.activation in ("relu", "gelu"),
+        }
+        reject("ModelConfig", rules)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Reads what `dataclasses.asdict` wrote; an unknown or missing key is a ValueError."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        if names != set(values):
+            raise ValueError(
+                f"{cls.__name__}: unknown keys {sorted(set(values) - names)}, "
+                f"missing keys {sorted(names - set(values))}"
+            )
+        return cls(**values)
+
+
+# `base` and `big` are the paper's; `small` and `tiny` are for a CPU: a deep encoder is cheap
+# to run (once per sentence), a shallow decoder is cheap per token (Kasai et al. 2021).
+PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
+    "tiny": {"d_model": 128, "n_heads": 4, "n_encoder_layers": 3, "n_decoder_layers": 2,
+             "d_ff": 512, "max_len": 256, "norm": "pre"},
+    "small": {"d_model": 256, "n_heads": 4, "n_encoder_layers": 4, "n_decoder_layers": 2,
+              "d_ff": 1024, "max_len": 256, "norm": "pre"},
+    "base": {"d_model": 512, "n_heads": 8, "n_encoder_layers": 6, "n_decoder_layers": 6,
+             "d_ff": 2048},
+    "big": {"d_model": 1024, "n_heads": 16, "n_encoder_layers": 6, "n_decoder_layers": 6,
+            "d_ff": 4096, "dropout": 0.3},
+})  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusConfig:
+    """Which pairs are kept, and how the vocabulary is made."""
+
+    max_words: int = option(200, "drop pairs with more words on a side")
+    max_ratio: float = option(3.0, "drop pairs whose sides differ more than this in length")
+    max_pairs: int = option(0, "read at most this many pairs of each source; 0: all")
+    drop_long: bool = option(False, "drop pairs with more than max_len pieces instead of stopping")
+    tokenizer: Literal["unigram", "bpe"] = option("unigram", "kind of subword vocabulary")
+    tokenizer_sample: int = option(500_000, "sentences that the vocabulary is trained on")
+    workers: int = option(0, "processes that clean and tokenise; 0: one a core")
+
+    def __post_init__(self) -> None:
+        reject("CorpusConfig", {
+            f"max_words >= 1, not {self.max_words}": self.max_words >= 1,
+            f"max_ratio > 1, not {self.max_ratio}": self.max_ratio > 1,
+            f"max_pairs >= 0, not {self.max_pairs}": self.max_pairs >= 0,
+            f"tokenizer_sample >= 1, not {self.tokenizer_sample}": self.tokenizer_sample >= 1,
+            f"workers >= 0, not {self.workers}": self.workers >= 0,
+        })  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """How the weights are found. Schedule and optimiser: Vaswani et al. 2017, section 5."""
+
+    batch_tokens: int = option(8192, "source plus target tokens of a micro-batch, padding counted")
+    accumulate: int = option(1, "micro-batches of each process in an optimiser step")
+    lr_scale: float = option(1.0, "factor on the paper's learning rate")
+    warmup: int = option(4000, "steps of linear warm-up")
+    label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
+    clip: float = option(1.0, "largest gradient norm; 0: no clipping")
+    sample_alpha: float = option(0.0, "subword sampling (Kudo 2018), 0: off; 0.2 is usual")
+    ema: float = option(0.999, "decay of the moving average of the weights; 0: off")
+    average: int = option(5, "checkpoints averaged at the end; 0: off")
+    seed: int = option(1, "of the weights, the batches and the dropout")
+    max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
+    max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
+    max_minutes: float = option(0.0, "stop after this much training, all starts added; 0: no limit")
+    save_every: int = option(500, "steps between checkpoints to resume from")
+    eval_every: int = option(500, "steps between validations")
+    eval_pairs: int = option(500, "development pairs translated for the validation BLEU")
+    log_every: int = option(50, "steps between progress lines")
+    patience: int = option(0, "stop after this many validations without a better score; 0: never")
+    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
+    compile: bool = option(False, "run the model through torch.compile")
+    track: bool = option(False, "write TensorBoard curves too (extra `tracking`)")
+
+    def __post_init__(self) -> None:
+        counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
+        rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
+        limits = ("max_steps", "max_epochs", "max_minutes", "average", "patience", "eval_pairs")
+        limits += ("clip", "sample_alpha", "seed")
+        rules |= {f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits}
+        rules |= {
+            f"batch_tokens >= 8, not {self.batch_tokens}": self.batch_tokens >= 8,
+            f"lr_scale > 0, not {self.lr_scale}": self.lr_scale > 0,
+            f"0 <= label_smoothing < 1, not {self.label_smoothing}": 0 <= self.label_smoothing < 1,
+            f"0 <= ema < 1, not {self.ema}": 0 <= self.ema < 1,
+        }
+        reject("TrainConfig", rules)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class DecodeConfig:
+    """How a translation is searched."""
+
+    beam_size: int = option(1, "hypotheses kept at each step; 1: greedy")
+    n_best: int = option(1, "translations given for each sentence, at most beam_size")
+    alpha: float = option(0.6, "length penalty of beam search (Wu et al. 2016, eq. 14)")
+    max_ratio: float = option(2.0, "longest translation: this times the source, plus 10 pieces")
+    batch_tokens: int = option(4096, "source pieces translated at once, padding counted")
+
+    def __post_init__(self) -> None:
+        reject("DecodeConfig", {
+            f"beam_size >= 1, not {self.beam_size}": self.beam_size >= 1,
+            f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
+                1 <= self.n_best <= self.beam_size
+            ),
+            f"alpha >= 0, not {self.alpha}": self.alpha >= 0,
+            f"max_ratio > 0, not {self.max_ratio}": self.max_ratio > 0,
+            f"batch_tokens >= 1, not {self.batch_tokens}": self.batch_tokens >= 1,
+        })  # fmt: skip
+
+
+def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
+    flag = "--" + name.replace("_", "-")
+    help = help.replace("%", "%%")
+    if hint is bool:
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=help)
+        return
+    shown = f"{help} (default: {default})" if default is not None else help
+    choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else None
+    kind: Callable[[str], Any] = str if choices else hint
+    group.add_argument(flag, type=kind, choices=choices, default=default, help=shown)
+
+
+def add_arguments(
+    parser: argparse.ArgumentParser,
+    cls: type[Any],
+    *,
+    only: tuple[str, ...] = (),
+    skip: tuple[str, ...] = (),
+    **defaults: Any,
+) -> None:
+    """Adds one flag for each field of a config class; `defaults` replaces single defaults."""
+    group = parser.add_argument_group(cls.__name__, (cls.__doc__ or "").strip().splitlines()[0])
+    hints = typing.get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        if field.name in skip or (only and field.name not in only):
+            continue
+        default = defaults.get(field.name, field.default)
+        _add_flag(group, field.name, hints[field.name], default, field.metadata["help"])
+
+
+def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
+    """Builds a config of the parsed flags; one that is None or absent stays as in `base`.
+
+    A broken rule is a UserError.
+    """
+    fields = dataclasses.fields(typing.cast(Any, cls))
+    given = {f.name: getattr(namespace, f.name, None) for f in fields}
+    values = {name: value for name, value in given.items() if value is not None}
+    before = {f.name: getattr(base, f.name) for f in fields} if base is not None else {}
+    try:
+        return cls(**(before | values))
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def model_config(preset: str, **changes: Any) -> ModelConfig:
+    """The preset with single fields replaced; an unknown preset is a UserError."""
+    if preset not in PRESETS:
+        raise UserError(f"expected a preset out of {', '.join(PRESETS)}; got {preset!r}")
+    return ModelConfig(**{**PRESETS[preset], **changes})

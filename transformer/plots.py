@@ -1,0 +1,156 @@
+"""Pictures as SVG text, for a page: training curves, bars, histograms.
+
+Takes numbers and hands text back; writes no file, keeps no state, opens no window. The only
+module that imports matplotlib, and only when a picture is asked for.
+"""
+
+import html
+import io
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from transformer.config import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK = "#010203"  # drawn with, then replaced by the text colour of the page, light or dark
+COLOURS = ("#3a86c8", "#d9772b", "#5a9e4b", "#a05fb4")  # readable on white and on black
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "transformer",  # the same numbers give the same bytes
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": "medium",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "font.size": 10.0,
+}
+NO_METADATA: Mapping[str, None] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+# of each panel of the curves: title, then (event, key, label) of its lines
+PANELS = (
+    ("loss", (("train", "loss", "training"), ("validation", "loss", "validation"))),
+    ("validation BLEU", (("validation", "bleu", ""),)),
+    ("learning rate", (("train", "lr", ""),)),
+    ("tokens per second", (("train", "tokens_per_second", ""),)),
+)
+
+
+def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
+    """Draws what a run logged, by step: loss, BLEU, learning rate, speed.
+
+    The records are the lines of `metrics.jsonl`. Where a step was logged again after a resume the
+    later record counts; panels without numbers are left out; none left is a ValueError.
+    """
+    panels = [
+        (title, lines)
+        for title, wanted in PANELS
+        if (lines := [line for which in wanted if (line := _line(metrics, *which))[0]])
+    ]
+    if not panels:
+        raise ValueError(f"expected training or validation records, got {len(metrics)} others")
+    rows, columns = (len(panels) + 1) // 2, min(len(panels), 2)
+
+    def paint(figure: "Figure") -> None:
+        for place, (title, lines) in enumerate(panels, start=1):
+            axes = figure.add_subplot(rows, columns, place)
+            for (steps, values, label), colour in zip(lines, COLOURS, strict=False):
+                marker = "." if len(steps) < 30 else ""
+                axes.plot(steps, values, color=colour, label=label, marker=marker)
+            axes.set_title(title)
+            axes.set_xlabel("step")
+            if len(lines) > 1:
+                axes.legend()
+
+    return _svg(paint, "Training curves", (4.2 * columns, 2.7 * rows))
+
+
+def _line(
+    metrics: Sequence[Mapping[str, Any]], event: str, key: str, label: str
+) -> tuple[list[int], list[float], str]:
+    found = {
+        record["step"]: record[key]
+        for record in metrics
+        if record.get("event") == event and record.get(key) is not None
+    }
+    steps = sorted(found)
+    return steps, [found[step] for step in steps], label
+
+
+def bars(
+    labels: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    intervals: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    title: str = "",
+    x_label: str = "",
+) -> str:
+    """Draws one group of bars for each label, one bar of it for each series.
+
+    The intervals, where given, are the (low, high) ends of the error bars.
+    """
+    if not labels or any(len(values) != len(labels) for values in series.values()):
+        sizes = [len(values) for values in series.values()]
+        raise ValueError(f"expected a value for each of {len(labels)} labels, got {sizes}")
+    width = 0.8 / len(series)
+
+    def paint(figure: "Figure") -> None:
+        axes = figure.add_subplot()
+        for i, (name, values) in enumerate(series.items()):
+            places = [x + (i - (len(series) - 1) / 2) * width for x in range(len(labels))]
+            axes.bar(places, values, width * 0.92, color=COLOURS[i % len(COLOURS)], label=name)
+            for x, ends in zip(places, (intervals or {}).get(name, ()), strict=False):
+                axes.plot([x, x], ends, color=INK, linewidth=1.2)
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlabel(x_label)
+        if len(series) > 1:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+    return _svg(paint, title, (6.4, 2.8))
+
+
+def histogram(
+    edges: Sequence[float], counts: Sequence[int], title: str = "", x_label: str = ""
+) -> str:
+    """Draws counts as bars between each two neighbouring edges."""
+    if len(edges) != len(counts) + 1:
+        raise ValueError(f"expected one edge more than {len(counts)} counts, got {len(edges)}")
+    widths = [0.92 * (right - left) for left, right in itertools.pairwise(edges)]
+
+    def paint(figure: "Figure") -> None:
+        axes = figure.add_subplot()
+        axes.bar(edges[:-1], counts, widths, align="edge", color=COLOURS[0])
+        axes.set_xlabel(x_label)
+
+    return _svg(paint, title, (6.4, 2.4))
+
+
+def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
+    """What `paint` draws on a figure of that size in inches, as an <svg> element.
+
+    Without pyplot no figure outlives the call, and the settings hold within it only.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UserError(
+            "plots need matplotlib, and it is not installed: install the extra `plots`"
+        ) from error
+    out = io.StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        figure.suptitle(title, fontsize=11)
+        paint(figure)
+        figure.savefig(out, format="svg", transparent=True, metadata=NO_METADATA)
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
+    label = html.escape(title, quote=True)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

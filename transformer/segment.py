@@ -1,0 +1,133 @@
+"""Text into sentences and the white space between them, and a sentence into pieces that fit.
+
+Nothing is lost or changed: the parts joined are the text. Knows Spanish and English
+punctuation and abbreviations; knows no token, no model and no file.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from transformer.config import UserError
+
+Span = tuple[int, int]
+
+# Lookbehinds and possessive repeats keep every search linear in the length of the text.
+_LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
+_MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, which needs no space
+    r"""(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>(?:["'\u2019”»)\]*_]|\[\d{1,3}\])*+)\s++"""
+    r"""(?=\W{0,8}(?P<next>\w++)(?P<dot>\.?))"""
+    r"""|(?<![。\uff01\uff1f])[。\uff01\uff1f]++["'\u2019”」』]*+\s*+(?=\S)"""
+)
+_OPENING = "(\"'«“\u2018¿¡—-"
+_TITLE = re.compile(  # never ends a sentence
+    r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
+    r"|cf|cnel|dña|dra?|dres|ej|fr|gral|hno|ing|lic|mons|ph|profa?|sra?|sre?s|srta|sta|sto|tte)"
+)
+_NUMBERED = re.compile(  # does not end one before a number
+    r"(?i:abr|apr|aug|dec|dic|ene|feb|jan|ju[ln]|mar|nov|oct|sept?|approx|aprox|arts?|caps?|ch"
+    r"|chap|cía|eds?|eq|figs?|lám|nos?|nr?o|n[uú]m|p[aá]gs?|pp|ref|sec|tab|tel|vols?)"
+)
+_SHORT = re.compile(  # initials and the like end one only before a word that often begins one
+    r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|[^\W\d_]|EE|UU|al|Bros|Corp?|Inc|Jr|Ltd|[UV]ds?"
+)
+_CLOSED = re.compile(r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$")  # ends one before any capital
+_STARTER = {
+    "es": r"Al?|Así|Aunque|Cada|Como|Con|Cuando|De|Desde|Después|Durante|Ella|Ellos|El|En|Entonces"
+    r"|Es|Est[aeo]s?|Fue|Han?|Hay|Hoy|L[aeo]s?|Luego|M[ei]|Mientras|No|Nos|Para|Pero|Por|Porque|Que"
+    r"|Se|Según|Si|Sin|Sobre|Son|Sus?|También|Tras|T[uú]|Una?|Ya?|Yo|Él",
+    "en": r"A|After|All|Also|Although|And|As|At|Because|But|By|During|For|From|Her?|His|How|However"
+    r"|I|If|In|Is|Its?|Many|Most|My|No|Not|Now|On|One|Our|She|Since|So|Some|Such|That|The|Their"
+    r"|Then|There|These|They|This|Those|Thus|To|Until|We|What|When|Where|Which|While|Who|Why|You",
+}
+_CUTS = (  # where to halve, best first: at a clause, at white space, between two characters
+    r"(?<!\s)(?:(?<=[;:,)])\s++|\s++(?=(?:y|e|o|u|ni|pero|que|porque|and|or|but|that|because)\s))",
+    r"\s++",
+    r"(?<!\u200d)(?![\u0300-\u036f\u200d\u20d0-\u20ff\ufe0f\U0001f3fb-\U0001f3ff\udc00-\udfff])",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """One sentence without white space around it, or the white space between two."""
+
+    text: str
+    is_sentence: bool
+
+
+def segments(text: str, lang: str) -> tuple[Segment, ...]:
+    """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
+
+    `lang` is "es" or "en"; any other is taken for a mixture of the two.
+    """
+    return _with_gaps(text, _sentences(text, _STARTER.get(lang, "|".join(_STARTER.values()))))
+
+
+def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
+    """Pieces that each fit, and the gaps between them; joined they are `text`.
+
+    Halves what does not fit: at a clause in its middle half, else at the white space nearest
+    the middle, else inside a word. UserError if not even one character fits.
+    """
+    start = len(text) - len(text.lstrip())
+    return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
+
+
+def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
+    cuts = pairwise((0, *chain.from_iterable(spans), len(text)))
+    parts = [Segment(text=text[a:b], is_sentence=i % 2 == 1) for i, (a, b) in enumerate(cuts)]
+    return tuple(part for part in parts if part.text)
+
+
+def _sentences(text: str, starter: str) -> Iterator[Span]:
+    for found in _LINE.finditer(text):
+        line, offset, start = found.group(), found.start(), 0
+        for mark in _MARK.finditer(line):
+            if _ends_sentence(line, start, mark, starter):
+                yield offset + start, offset + start + len(line[start : mark.end()].rstrip())
+                start = mark.end()
+        yield offset + start, offset + len(line)
+
+
+def _ends_sentence(line: str, start: int, found: re.Match[str], starter: str) -> bool:
+    mark, following = found["mark"], found["next"]
+    if mark is None:
+        return True
+    small = following[0].islower() and line[found.end()] not in "¿¡"
+    # Who begins without a capital goes on without one; otherwise a small letter goes on.
+    casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not found["close"]
+    if mark != ".":
+        return not small or (casual and mark.strip("….") != "")
+    before = line[max(start, found.start() - 12) : found.start()]
+    last = "".join(before.split()[-1:]).lstrip(_OPENING)
+    numbered = found.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
+    if numbered or _TITLE.fullmatch(last):
+        return False
+    if _NUMBERED.fullmatch(last):
+        return not small and not re.fullmatch(r"\d+|[IVXLC]{2,}", following)
+    if _SHORT.fullmatch(last) and not _CLOSED.search(before):
+        return re.fullmatch(starter, following) is not None and not found["dot"]
+    return not small or casual or (len(last) > 3 and last.islower() and not found["close"])
+
+
+def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Iterator[Span]:
+    piece = text[start:end]
+    if not piece or fits(piece):
+        yield start, end
+    elif len(piece) == 1:
+        raise UserError(f"expected room for a character, but {piece!r} does not fit: raise max_len")
+    else:
+        left, right = _halves(piece)
+        yield from _pieces(text, start, start + left, fits)
+        yield from _pieces(text, start + right, end, fits)
+
+
+def _halves(piece: str) -> Span:
+    """Where the left part ends and where the right part begins."""
+    size = len(piece)
+    for pattern, margin in zip(_CUTS, (size // 4, 1, 1), strict=True):
+        gaps = [m.span() for m in re.finditer(pattern, piece)]
+        if inner := [gap for gap in gaps if margin <= gap[0] <= size - margin]:
+            return min(inner, key=lambda gap: abs(sum(gap) - size))
+    return size // 2, size // 2

@@ -1,0 +1,116 @@
+"""Text to subword ids and back: one SentencePiece vocabulary for both languages.
+
+Byte fallback keeps every character, NFKC normalisation makes one of the ways to write it.
+Knows no language, no tensor and no padding; the special ids stand in `config`.
+"""
+
+import io
+import math
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, Self
+
+import sentencepiece
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
+
+N_BEST = 8  # segmentations that subword sampling chooses among
+
+
+class Tokenizer:
+    """A trained vocabulary; its whole state is the bytes of a SentencePiece model."""
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except RuntimeError as error:
+            raise ValueError(f"expected a SentencePiece model, got {len(model)} bytes") from error
+        found = tuple(getattr(self._processor, f"{n}_id")() for n in ("pad", "bos", "eos", "unk"))
+        if found != (PAD_ID, BOS_ID, EOS_ID, UNK_ID):
+            raise ValueError(
+                "expected a vocabulary with pad, bos, eos, unk ids "
+                f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)}, got {found}"
+            )
+
+    @classmethod
+    def train(
+        cls,
+        sentences: Iterable[str],
+        vocab_size: int,
+        kind: Literal["unigram", "bpe"] = "unigram",
+        threads: int = 1,
+    ) -> Self:
+        """Makes a vocabulary of exactly `vocab_size` pieces out of sentences of both languages.
+
+        A corpus too small for that size is a UserError. The threads change speed, not pieces.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocab_size,
+                model_type=kind,
+                normalization_rule_name="nmt_nfkc",
+                character_coverage=1.0 if vocab_size >= 4000 else 0.9995,
+                byte_fallback=True,
+                split_digits=True,
+                pad_id=PAD_ID,
+                bos_id=BOS_ID,
+                eos_id=EOS_ID,
+                unk_id=UNK_ID,
+                num_threads=threads,
+                max_sentence_length=16384,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise UserError(
+                f"expected text enough for a vocabulary of {vocab_size} pieces; SentencePiece says:"
+                f" {str(error).splitlines()[-1]} Choose another --vocab-size or give more text"
+            ) from error
+        return cls(model.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a model file; raises FileNotFoundError, or ValueError where it is none."""
+        return cls(Path(path).read_bytes())
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of pieces, special ones and bytes included."""
+        return int(self._processor.vocab_size())
+
+    def normalize(self, text: str) -> str:
+        """The text as `decode(encode(text))` gives it back."""
+        return str(self._processor.Normalize(text)).replace("\u2581", " ").strip()
+
+    def encode(self, text: str) -> list[int]:
+        """The likeliest segmentation, without special ids."""
+        return list(self._processor.EncodeAsIds(text))
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, in one thread."""
+        return list(self._processor.Encode(list(texts), num_threads=1))
+
+    def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
+        """One of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
+
+        Drawn from the generator given and from nothing else, so that training can be repeated.
+        """
+        best = self._processor.NBestEncodeAsImmutableProto(text, N_BEST).nbests
+        if not best:
+            return self.encode(text)
+        weights = [math.exp(alpha * (one.score - best[0].score)) for one in best]
+        chosen = random.choices(best, weights)[0]
+        return [piece.id for piece in chosen.pieces]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of some ids; special ids leave no trace."""
+        return str(self._processor.DecodeIds([int(i) for i in ids]))
+
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Each id as it is written in the vocabulary."""
+        return tuple(self._processor.IdToPiece(int(i)) for i in ids)

@@ -1,0 +1,231 @@
+"""Strings in, strings out: splits text into sentences, translates them in batches, joins again.
+
+Any number of texts of any length, in any order of size, come back in the order they were given,
+each with its own white space. Knows no file and no command line.
+"""
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from transformer import checkpoint
+from transformer.batching import source_batch
+from transformer.config import DecodeConfig, UserError
+from transformer.decoding import search
+from transformer.model import Transformer
+from transformer.segment import segments, split_long
+from transformer.tokenizer import Tokenizer
+
+WINDOW = 2048  # texts of a stream that are in memory at once
+GREEDY = DecodeConfig()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One translation of a text, its log-probability in nats, and its pieces."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Translation:
+    """A text and its translations, best first."""
+
+    source: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.candidates[0].text
+
+    @property
+    def score(self) -> float:
+        """The best translation's score, summed over the sentences of the text."""
+        return self.candidates[0].score
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The best translation's pieces."""
+        return self.candidates[0].tokens
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` is a GPU where there is one; a device that is not there is a UserError."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"expected a device such as cpu or cuda, got {name!r}: {reason}") from error
+    return device
+
+
+class Translator:
+    """A model and its tokeniser, ready for text; safe to keep for as long as one likes."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        langs: tuple[str, str],
+        name: str = "model",
+    ) -> None:
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.src_lang, self.tgt_lang = langs
+        self.name = name
+        self.config = model.config
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors."""
+        opened = checkpoint.load(folder, pick_device(device))
+        langs = opened.src_lang, opened.tgt_lang
+        return cls(opened.model, opened.tokenizer, langs, name=str(folder))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return self.model.device
+
+    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
+        """One translation for each text, in order; white space between sentences is kept.
+
+        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
+        """
+        units = [self._units(text) for text in texts]
+        wanted = [ids for text in units for ids, _ in text if ids]
+        found = iter(self._search(wanted, decode))
+        return [
+            self._join(text, [(next(found) if ids else None, gap) for ids, gap in parts], decode)
+            for text, parts in zip(texts, units, strict=True)
+        ]
+
+    def stream(
+        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order, with at most `window` of them in memory.
+
+        Lines that are there at the same time are translated together; a lone one at once.
+        """
+        for batch in _as_they_come(lines, window):
+            yield from self.translate(batch, decode)
+
+    def _units(self, text: str) -> list[tuple[list[int], str]]:
+        """The pieces to translate as ids, and what stays as it is (white space, marks) as text."""
+        units: list[tuple[list[int], str]] = []
+        for segment in segments(text, self.src_lang):
+            if not segment.is_sentence or not any(c.isalpha() for c in segment.text):
+                units.append(([], segment.text))
+                continue
+            ids = self.tokenizer.encode(segment.text)
+            if len(ids) < self._longest:
+                units.append((ids, segment.text))
+                continue
+            for piece in split_long(segment.text, self._fits):
+                units.append((self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text))
+        return units
+
+    @property
+    def _longest(self) -> int:
+        """Source tokens of a piece: half the positions, since a translation may be twice as long."""
+        return max(2, self.config.max_len // 2)
+
+    def _fits(self, text: str) -> bool:
+        return len(self.tokenizer.encode(text)) < self._longest
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], decode: DecodeConfig
+    ) -> list[tuple[Candidate, ...]]:
+        """Searches all sources, long ones first, in batches of about equal length."""
+        order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
+        results: list[tuple[Candidate, ...]] = [()] * len(sources)
+        while order:
+            size = max(1, decode.batch_tokens // ((len(sources[order[0]]) + 1) * decode.beam_size))
+            rows, order = order[:size], order[size:]
+            src = source_batch([sources[i] for i in rows]).to(self.device)
+            for row, hypotheses in zip(rows, search(self.model, src, decode), strict=True):
+                results[row] = tuple(
+                    Candidate(
+                        text=self.tokenizer.decode(h.ids),
+                        score=h.score,
+                        tokens=self.tokenizer.pieces(h.ids),
+                    )
+                    for h in hypotheses
+                )
+        return results
+
+    def _join(
+        self,
+        source: str,
+        parts: Sequence[tuple[tuple[Candidate, ...] | None, str]],
+        decode: DecodeConfig,
+    ) -> Translation:
+        """Puts sentences and gaps together: the k-th candidate is made of the k-th of each."""
+        most = max((len(found) for found, _ in parts if found), default=1)
+        candidates = []
+        for k in range(min(most, decode.n_best)):
+            chosen = [(found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts]
+            translated = [one for one, _ in chosen if one]
+            candidates.append(
+                Candidate(
+                    text="".join(one.text if one else gap for one, gap in chosen),
+                    score=sum(one.score for one in translated),
+                    tokens=tuple(token for one in translated for token in one.tokens),
+                )
+            )
+        return Translation(source=source, candidates=tuple(candidates))
+
+
+def _as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:
+    """Lists of the lines that are there, read ahead in a thread; errors come out here."""
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
+    done = threading.Event()
+
+    def put(item: str | BaseException | None) -> bool:
+        while not done.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read() -> None:
+        end: BaseException | None = None
+        try:
+            for line in lines:
+                if not put(line):
+                    return
+        except BaseException as error:  # it belongs to whoever asked for the lines
+            end = error
+        put(end)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while True:
+            batch: list[str] = []
+            item = waiting.get()
+            while isinstance(item, str):
+                batch.append(item)
+                if len(batch) == window or waiting.empty():
+                    break
+                item = waiting.get()
+            if batch:
+                yield batch
+            if not isinstance(item, str):
+                if item is not None:
+                    raise item
+                return
+    finally:
+        done.set()

@@ -8,6 +8,8 @@ Shapes: B batch, S source, T target, P past target, D model width, V vocabulary.
 
 import dataclasses
 import math
+from collections.abc import Iterable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +17,7 @@ from torch.nn import functional as F
 
 from transformer.attention import KV, causal_mask, padding_mask
 from transformer.config import PAD_ID, ModelConfig
-from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.layers import DecoderLayer, Dropout, EncoderLayer
 from transformer.positional import LearnedPositions, SinusoidalPositions
 
 
@@ -48,7 +50,7 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, d_model)
         positions = SinusoidalPositions if config.positions == "sinusoidal" else LearnedPositions
         self.positions = positions(config.max_len, d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         # With the norm before each sublayer, nothing normalises the last one's output.
@@ -81,13 +83,11 @@ class Transformer(nn.Module):
         for layer in self.encoder:
             x = layer(x, mask)
         x = self.encoder_norm(x)
-        return DecoderState(tuple(layer.cross_attention.kv(x) for layer in self.decoder), mask)
+        layers = cast(Iterable[DecoderLayer], self.decoder)
+        return DecoderState(tuple(layer.cross_attention.kv(x) for layer in layers), mask)
 
-    def decode(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Reads the next T target tokens, be it one or all: (B, T) -> (B, T, V), new state.
-
-        Row t of the logits scores what may follow token t.
-        """
+    def read(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Reads the next T target tokens, be it one or all: (B, T) -> (B, T, D), new state."""
         length = state.length + tgt.size(1)
         mask = causal_mask(tgt.size(1), length, tgt.device)
         x = self.embed(tgt, state.length)  # (B, T, D)
@@ -96,8 +96,16 @@ class Transformer(nn.Module):
             before = state.past[i] if state.past else None
             x, kv = layer(x, before, state.memory[i], mask, state.memory_mask)
             past.append(kv)
-        logits = F.linear(self.decoder_norm(x), self.embedding.weight)  # (B, T, V)
-        return logits, DecoderState(state.memory, state.memory_mask, tuple(past), length)
+        state = DecoderState(state.memory, state.memory_mask, tuple(past), length)
+        return self.decoder_norm(x), state
+
+    def decode(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """What may follow each of the next T target tokens: (B, T) -> (B, T, V), new state.
+
+        Row t of the logits scores the token after token t.
+        """
+        x, state = self.read(tgt, state)
+        return F.linear(x, self.embedding.weight), state
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """All next-token logits at once, as in training: (B, S), (B, T) -> (B, T, V)."""

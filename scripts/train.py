@@ -9,13 +9,13 @@ The same command goes on where a stopped run left off.
 
 import argparse
 import dataclasses
+import hashlib
 import logging
 import sys
 from pathlib import Path
 from typing import Any
 
-from transformer import cli, systems
-from transformer.checkpoint import read_vocabulary
+from transformer import checkpoint, cli, plots, progress, systems
 from transformer.config import (
     PRESETS,
     CorpusConfig,
@@ -27,8 +27,11 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus import Prepared, Source, prepare, read_pairs
+from transformer.launch import make_accelerator
+from transformer.report import table
+from transformer.runfolder import BEST, check_same_run
 from transformer.sources import Pair
-from transformer.training import Trainer, check_same_run, make_accelerator
+from transformer.training import Trainer
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
@@ -51,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=ROOT / "data" / "prepared",
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
-    parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: base)")
-    add_arguments(parser, ModelConfig, **{f.name: None for f in dataclasses.fields(ModelConfig)})
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
+    add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
     add_arguments(parser, TrainConfig)
     return parser
@@ -87,9 +90,24 @@ def _tell_corpus(data: Prepared) -> None:
         logger.info("corpus %s: %s", source["spec"], counts)
 
 
-def _settings(args: argparse.Namespace, *configs: Any) -> dict[str, Any]:
+def _draw(folder: Path) -> None:
+    records = progress.read_metrics(folder)
+    if not records:
+        return
+    try:
+        curves = plots.curves(records)
+    except UserError as error:  # the plots are an extra
+        logger.info("no curves drawn: %s", error)
+        return
+    checkpoint.write_text(folder / "curves.svg", curves)
+
+
+def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[str, Any]:
     named = ("train", "dev", "src_lang", "tgt_lang")
     settings = {name: getattr(args, name) for name in named}
+    # Changed files or test sets show here.
+    settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
+    settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
         settings |= dataclasses.asdict(config)
     return settings
@@ -98,9 +116,9 @@ def _settings(args: argparse.Namespace, *configs: Any) -> dict[str, Any]:
 def run(args: argparse.Namespace) -> str:
     """Prepares, trains or goes on, and writes the report of the test sets."""
     langs = (args.src_lang, args.tgt_lang)
-    model = from_arguments(ModelConfig, args, base=model_config(args.preset or "base"))
+    model = from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
     corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
-    accelerator = make_accelerator(config)
+    accelerator = make_accelerator(config, args.output)
     main = accelerator.is_main_process
     logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)
     dev = _read_all(args.dev, langs)
@@ -113,11 +131,13 @@ def run(args: argparse.Namespace) -> str:
             vocab_size=model.vocab_size,
             max_len=model.max_len,
             cache=args.cache,
-            tokenizer=read_vocabulary(args.tokenizer_model) if args.tokenizer_model else None,
+            tokenizer=checkpoint.read_vocabulary(args.tokenizer_model)
+            if args.tokenizer_model
+            else None,
         )
     _tell_corpus(data)
     if main:
-        check_same_run(args.output, _settings(args, model, corpus, config))
+        check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
@@ -125,8 +145,12 @@ def run(args: argparse.Namespace) -> str:
     logger.info("%s parameters, %s, %d processes, %s, run folder %s", f"{n_weights:,}",
                 trainer.device, accelerator.num_processes, accelerator.mixed_precision, args.output)  # fmt: skip
     ended = trainer.run()
+    if main:
+        _draw(args.output)
     if main and args.test and not ended.startswith("stopped"):
-        systems.report_on(args.output / "best", args.test)
+        best = str(args.output / BEST)
+        report, folder = systems.run(systems.Request(model=best, tests=tuple(args.test)))
+        print(f"{table(report)}\n\n{folder / systems.PAGE_NAME}")
     accelerator.end_training()
     return ended
 
@@ -134,7 +158,7 @@ def run(args: argparse.Namespace) -> str:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    return cli.guarded(lambda: run(_arguments(argv)))
+    return cli.guarded(lambda: run(_arguments(argv)), "train")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Adam and the learning rate of Vaswani et al. 2017, section 5.3.
+"""Adam and the learning rate of Vaswani et al. 2017, section 5.3; the average of the weights.
 
 The rate is a function of the step: nothing to save, prepare or tick.
 """
@@ -6,7 +6,7 @@ The rate is a function of the step: nothing to save, prepare or tick.
 from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def learning_rate(step: int, d_model: int, warmup: int, scale: float = 1.0) -> float:
@@ -19,3 +19,15 @@ def learning_rate(step: int, d_model: int, warmup: int, scale: float = 1.0) -> f
 def adam(parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:
     """Adam with beta 0.9 and 0.98 and epsilon 1e-9; the rate is set before each step."""
     return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+@torch.no_grad()
+def move_average(averaged: nn.Module, model: nn.Module, decay: float, step: int) -> None:
+    """Moves an exponential average on to the weights of a step; 0 follows them at once.
+
+    At the start the decay is smaller, step / (step + 9): the first weights are soon forgotten.
+    """
+    decay = min(decay, step / (step + 9))
+    old: list[Tensor] = list(averaged.parameters())
+    new: list[Tensor] = list(model.parameters())
+    torch._foreach_lerp_(old, new, 1.0 - decay)

@@ -126,7 +126,9 @@ def mean_loss(total: float, n_tokens: float) -> float:
     return total / n_tokens if n_tokens else math.nan
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any], free: Sequence[str]) -> list[str]:
+def differences(
+    before: Mapping[str, Any], now: Mapping[str, Any], free: Sequence[str]
+) -> list[str]:
     """The settings in which two runs differ, those in `free` left out."""
     names = sorted((set(before) | set(now)) - set(free))
     return [

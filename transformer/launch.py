@@ -1,0 +1,91 @@
+"""What training runs on: processes, device, precision, memory and signals, through Accelerate.
+
+The only module that imports `accelerate`. Knows no model and no data.
+"""
+
+import contextlib
+import ctypes
+import datetime
+import signal
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator as Accelerator
+from accelerate import PartialState
+from accelerate.utils import is_tensorboard_available, parse_flag_from_env
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from transformer.config import TrainConfig, UserError
+
+# One node may tokenise a large corpus while the others wait for it.
+PATIENCE = datetime.timedelta(hours=24)
+
+
+def has_fast_bfloat16(device: torch.device) -> bool:
+    """Whether matrix products in bfloat16 are faster there than in float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
+    return bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))
+
+
+def attention_kernel(
+    device: torch.device, precision: str
+) -> contextlib.AbstractContextManager[None]:
+    """On a CPU the fused attention is slow backwards in bfloat16; the written-out one is not."""
+    if device.type == "cpu" and precision == "bf16":
+        return sdpa_kernel(SDPBackend.MATH)
+    return contextlib.nullcontext()
+
+
+def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
+    """The processes and devices that this was launched on, in the precision asked for."""
+    if config.track and not is_tensorboard_available():
+        raise UserError(
+            "expected TensorBoard for --track, it is not installed: "
+            "pip install 'transformer-es-en[tracking]'"
+        )
+    # Without `cpu` the state would not join the processes of `accelerate launch --cpu`.
+    on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
+    state = PartialState(cpu=on_cpu, timeout=PATIENCE)
+    wanted = config.precision == "bfloat16"
+    if config.precision == "auto":
+        wanted = has_fast_bfloat16(state.device)
+    accelerator = Accelerator(
+        mixed_precision="bf16" if wanted else "no",
+        log_with="tensorboard" if config.track else None,
+        project_dir=str(folder),
+    )
+    if config.track:
+        accelerator.init_trackers("tensorboard")
+    return accelerator
+
+
+def keep_freed_memory() -> None:
+    """Lets glibc reuse large blocks: fresh pages for every big tensor cost more than the sums."""
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(-4, 0)  # M_MMAP_MAX: no mapping of its own for a block
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: nothing goes back to the system
+
+
+class StopRequest:
+    """Notes SIGINT and SIGTERM instead of dying; a second one does what it always did."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def __enter__(self) -> "StopRequest":
+        self._before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+        for number in self._before:
+            signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        self.reason = signal.Signals(number).name
+        signal.signal(number, self._before[signal.Signals(number)])
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -27,7 +27,12 @@ from transformer.config import FORMAT, ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.tokenizer import Tokenizer
 
-CONFIG, WEIGHTS, VOCABULARY, CARD = "config.json", "model.safetensors", "tokenizer.model", "README.md"
+CONFIG, WEIGHTS, VOCABULARY, CARD = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "README.md",
+)
 STATE, STATE_VALUES = "training.safetensors", "training.json"
 
 
@@ -202,7 +207,9 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     try:
         model.load_state_dict(weights, assign=True)
     except RuntimeError as error:
-        raise UserError(f"expected the weights of {path / CONFIG} in {path / WEIGHTS}: {error}") from error
+        raise UserError(
+            f"expected the weights of {path / CONFIG} in {path / WEIGHTS}: {error}"
+        ) from error
     return Checkpoint(
         model=model.to(device).eval(),
         tokenizer=tokenizer,

@@ -1,16 +1,185 @@
-"""What the commands have in common: a mistake that a person can mend is one line and exit code 2."""
+"""The `translate` command: text in, translations on standard output, all else on standard error.
 
+Parses, calls, prints and sets the exit code. Heavy imports wait until there is something to
+translate, so that `--help` and mistakes answer at once.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from transformer.config import UserError
+from transformer.config import DecodeConfig, UserError, add_arguments, from_arguments
+
+if TYPE_CHECKING:
+    from transformer.translate import Translation
+
+PACKAGE = Path(__file__).resolve().parent
+LANGUAGES = ("es", "en")
 
 
-def guarded(work: Callable[[], object]) -> int:
-    """Runs a command and returns its exit code."""
+def guarded(work: Callable[[], object], name: str) -> int:
+    """Runs a command: its exit code is 2 after one line for what a person can mend.
+
+    A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130.
+    """
     try:
         work()
+        sys.stdout.flush()
     except UserError as error:
-        print(error, file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Python would complain once more when it closes standard output.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"{name}: stopped: the reader of the output has closed it", file=sys.stderr)
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print(f"{name}: stopped", file=sys.stderr)
+        return 128 + signal.SIGINT
     return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `translate`; those of the search come from DecodeConfig."""
+    flags = argparse.ArgumentParser(
+        prog="translate",
+        description="Translates between Spanish and English, offline: the arguments, a file, or "
+        "standard input, line by line.",
+    )
+    add = flags.add_argument
+    add("text", nargs="*", help="texts to translate; without any, standard input is read")
+    add("--input", type=Path, help="a UTF-8 file to translate line by line")
+    add("--output", type=Path, help="the file to write, one line for each line")
+    add("--from", dest="src_lang", choices=LANGUAGES, help="source language")
+    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: en)")
+    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--json", action="store_true", help="a JSON object a line: translation, score, tokens")
+    add_arguments(flags, DecodeConfig)
+    return flags
+
+
+def direction(src_lang: str | None, tgt_lang: str | None) -> tuple[str, str]:
+    """The languages asked for; the one not named is the other one; es to en without any."""
+    other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
+    tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
+    src_lang = src_lang or other[tgt_lang]
+    if src_lang == tgt_lang:
+        raise UserError(f"expected two languages, got --from {src_lang} --to {tgt_lang}")
+    return src_lang, tgt_lang
+
+
+def default_model(langs: tuple[str, str]) -> Path:
+    """The model that comes with the project, from the installed package or the repository."""
+    name = "-".join(langs)
+    places = (PACKAGE / "checkpoints" / name, PACKAGE.parent / "checkpoints" / name)
+    found = next((place for place in places if place.is_dir()), None)
+    if found is None:
+        raise UserError(
+            f"expected a model for {name} in {places[-1]}, there is none: train one with "
+            f"scripts/train.py --from {langs[0]} --to {langs[1]}, and name it with --model"
+        )
+    return found
+
+
+def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """Lines of UTF-8 without their line feed; other bytes are a UserError with the line.
+
+    Closes the file at its end.
+    """
+    with file:
+        for number, raw in enumerate(file, 1):
+            try:
+                yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError as error:
+                raise UserError(f"{name}, line {number}: expected UTF-8 text: {error}") from error
+
+
+def _texts(args: argparse.Namespace) -> Iterable[str]:
+    if args.text:
+        try:
+            "".join(args.text).encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"expected UTF-8 text in the arguments: {error}") from error
+        return args.text
+    name = str(args.input or "standard input")
+    try:
+        # Not sys.stdin: Python cannot exit while a thread waits for a line of it.
+        file = open(args.input or 0, "rb", closefd=args.input is not None)  # noqa: SIM115
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {error.strerror}") from error
+    return read_lines(file, name)
+
+
+@contextlib.contextmanager
+def _printer(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
+    """Where lines go: standard output at once, or a file that appears when it is complete."""
+    if not args.output:
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        yield lambda line: print(line, flush=True)
+        return
+    special = args.output.exists() and not args.output.is_file()  # a pipe or /dev/null
+    target = args.output if special else args.output.resolve()
+    written = target if special else target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with written.open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda line: print(line, file=file)
+        if not special:
+            os.replace(written, target)
+    except OSError as error:
+        raise UserError(f"cannot write {args.output}: {error.strerror}") from error
+    finally:
+        if not special:
+            written.unlink(missing_ok=True)
+
+
+def shown(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
+    """The output lines of a translation: one; as many as candidates where more are asked for."""
+    if as_json:
+        candidates = [
+            {"translation": c.text, "score": round(c.score, 4), "tokens": c.tokens}
+            for c in translation.candidates
+        ]
+        more = {"n_best": candidates} if n_best > 1 else {}
+        record = {"source": translation.source, **candidates[0], **more}
+        yield json.dumps(record, ensure_ascii=False)
+    elif n_best > 1:
+        for rank, c in enumerate(translation.candidates, 1):
+            yield f"{rank}\t{c.score:.4f}\t{c.text}"
+    else:
+        yield translation.text
+
+
+def run(args: argparse.Namespace) -> None:
+    """Translates what the arguments name; raises UserError for what a person can mend."""
+    if args.text and args.input:
+        raise UserError("expected texts or --input, got both")
+    decode = from_arguments(DecodeConfig, args)
+    langs = direction(args.src_lang, args.tgt_lang)
+    folder = args.model or default_model(langs)
+    from transformer.translate import Translator  # late: torch takes a second to import
+
+    translator = Translator.load(folder, args.device)
+    asked = (args.src_lang or translator.src_lang, args.tgt_lang or translator.tgt_lang)
+    if asked != (translator.src_lang, translator.tgt_lang):
+        raise UserError(
+            f"expected a model for {'-'.join(langs)}, but {folder} translates "
+            f"{translator.src_lang} to {translator.tgt_lang}"
+        )
+    with _printer(args) as write:
+        for translation in translator.stream(_texts(args), decode):
+            for line in shown(translation, args.json, decode.n_best):
+                write(line)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The `translate` command; returns its exit code."""
+    args = parser().parse_args(argv)
+    return guarded(lambda: run(args), "translate")

@@ -146,9 +146,11 @@ class TrainConfig:
     def __post_init__(self) -> None:
         counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
         rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
-        limits = ("max_steps", "max_epochs", "max_minutes", "average", "patience", "eval_pairs")
-        limits += ("clip", "sample_alpha", "seed")
-        rules |= {f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits}
+        limits = ("max_steps", "max_epochs", "max_minutes", "patience")
+        others = ("average", "eval_pairs", "clip", "sample_alpha", "seed")
+        rules |= {
+            f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits + others
+        }
         rules |= {
             f"batch_tokens >= 8, not {self.batch_tokens}": self.batch_tokens >= 8,
             f"lr_scale > 0, not {self.lr_scale}": self.lr_scale > 0,
@@ -196,18 +198,19 @@ def add_arguments(
     parser: argparse.ArgumentParser,
     cls: type[Any],
     *,
-    only: tuple[str, ...] = (),
     skip: tuple[str, ...] = (),
-    **defaults: Any,
+    from_preset: bool = False,
 ) -> None:
-    """Adds one flag for each field of a config class; `defaults` replaces single defaults."""
+    """Adds one flag for each field of a config class, with its help and its default.
+
+    `from_preset` leaves the defaults open, to be taken from a preset by `from_arguments`.
+    """
     group = parser.add_argument_group(cls.__name__, (cls.__doc__ or "").strip().splitlines()[0])
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
-        if field.name in skip or (only and field.name not in only):
-            continue
-        default = defaults.get(field.name, field.default)
-        _add_flag(group, field.name, hints[field.name], default, field.metadata["help"])
+        if field.name not in skip:
+            default = None if from_preset else field.default
+            _add_flag(group, field.name, hints[field.name], default, field.metadata["help"])
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:

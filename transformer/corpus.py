@@ -39,8 +39,7 @@ from transformer.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 KEPT, DUPLICATE, HELD_OUT, LONG = (
-    REASONS.index(r)
-    for r in  ("kept", "duplicate", "in the dev or test sets", "too many pieces")
+    REASONS.index(r) for r in ("kept", "duplicate", "in the dev or test sets", "too many pieces")
 )
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
 
@@ -236,11 +235,12 @@ def _build(job: _Job, folder: Path) -> None:
         if not len(raw):
             raise UserError(f"expected sentence pairs in {', '.join(job.specs)}, got none")
         options = {"batched": True, "num_proc": workers if len(raw) > 20_000 else None}
-        judge = functools.partial(
-            _judge, langs=job.langs, config=job.config, held_out=job.held_out
-        )
+        judge = functools.partial(_judge, langs=job.langs, config=job.config, held_out=job.held_out)
         judged = raw.map(
-            judge, remove_columns=raw.column_names, cache_file_name=f"{work}/judged.arrow", **options
+            judge,
+            remove_columns=raw.column_names,
+            cache_file_name=f"{work}/judged.arrow",
+            **options,
         )
         reasons = _column(judged, "reason").copy()
         kept = np.flatnonzero(reasons == KEPT)
@@ -286,7 +286,10 @@ def _counts(reasons: NDArray[np.int64]) -> dict[str, int]:
 
 
 def _report(
-    specs: Sequence[str], raw: datasets.Dataset, reasons: NDArray[np.int64], source: NDArray[np.int64]
+    specs: Sequence[str],
+    raw: datasets.Dataset,
+    reasons: NDArray[np.int64],
+    source: NDArray[np.int64],
 ) -> dict[str, Any]:
     """What was kept and dropped of each source, with examples of every reason."""
     examples = {}

@@ -37,13 +37,13 @@ def pick(row: Mapping[str, Any], langs: Languages, where: str) -> Pair:
             f"{where}: expected a translation with {langs[0]!r} and {langs[1]!r}, got {fields!r}"
         )
     columns = [column(fields, lang) for lang in langs]
-    values = [fields[c] if c is not None else None for c in columns]
-    if not all(isinstance(value, str) for value in values):
+    src, tgt = (fields[c] if c is not None else None for c in columns)
+    if not (isinstance(src, str) and isinstance(tgt, str)):
         raise UserError(
             f"{where}: expected text under {langs[0]!r} and {langs[1]!r}, "
             f"got the columns {sorted(map(str, fields))}"
         )
-    return values[0], values[1]
+    return src, tgt
 
 
 @contextlib.contextmanager
@@ -105,7 +105,9 @@ def moses_files(spec: str, langs: Languages) -> tuple[Path, Path] | None:
     given = [part.strip() for part in spec.split(",")]
     stems = [name.removesuffix(".gz") for name in given]
     if len(given) == 2:
-        named = {stem.rpartition(".")[2]: Path(name) for stem, name in zip(stems, given, strict=True)}
+        named = {
+            stem.rpartition(".")[2]: Path(name) for stem, name in zip(stems, given, strict=True)
+        }
         columns = [column(named, lang) for lang in langs]
         found = [named[c] if c is not None else None for c in columns]
     else:

@@ -99,13 +99,17 @@ class Tokenizer:
         """One of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
 
         Drawn from the generator given and from nothing else, so that training can be repeated.
+        A BPE vocabulary has no probabilities to sample by: UserError.
         """
-        best = self._processor.NBestEncodeAsImmutableProto(text, N_BEST).nbests
+        try:
+            best = self._processor.NBestEncodeAsIds(text, N_BEST)
+        except (RuntimeError, NotImplementedError) as error:
+            raise UserError("expected a unigram vocabulary for --sample-alpha") from error
         if not best:
             return self.encode(text)
-        weights = [math.exp(alpha * (one.score - best[0].score)) for one in best]
-        chosen = random.choices(best, weights)[0]
-        return [piece.id for piece in chosen.pieces]
+        scores = [sum(map(self._processor.GetScore, ids)) for ids in best]
+        weights = [math.exp(alpha * (score - scores[0])) for score in scores]
+        return list(random.choices(best, weights)[0])
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids; special ids leave no trace."""

@@ -114,7 +114,7 @@ class Translator:
     def stream(
         self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order, with at most `window` of them in memory.
+        """Translates lines as they come, in order, with two windows of them in memory at most.
 
         Lines that are there at the same time are translated together; a lone one at once.
         """
@@ -133,12 +133,14 @@ class Translator:
                 units.append((ids, segment.text))
                 continue
             for piece in split_long(segment.text, self._fits):
-                units.append((self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text))
+                units.append(
+                    (self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text)
+                )
         return units
 
     @property
     def _longest(self) -> int:
-        """Source tokens of a piece: half the positions, since a translation may be twice as long."""
+        """Source tokens of a piece: half the positions, as a translation may be twice as long."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
@@ -157,7 +159,7 @@ class Translator:
             for row, hypotheses in zip(rows, search(self.model, src, decode), strict=True):
                 results[row] = tuple(
                     Candidate(
-                        text=self.tokenizer.decode(h.ids),
+                        text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
                         score=h.score,
                         tokens=self.tokenizer.pieces(h.ids),
                     )
@@ -175,7 +177,9 @@ class Translator:
         most = max((len(found) for found, _ in parts if found), default=1)
         candidates = []
         for k in range(min(most, decode.n_best)):
-            chosen = [(found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts]
+            chosen = [
+                (found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts
+            ]
             translated = [one for one, _ in chosen if one]
             candidates.append(
                 Candidate(

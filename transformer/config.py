@@ -27,11 +27,27 @@ def option(default: Any, help: str) -> Any:
     return dataclasses.field(default=default, metadata={"help": help})
 
 
-def reject(name: str, rules: Mapping[str, bool]) -> None:
-    """Raises one ValueError that lists every rule that does not hold."""
+def choices(hint: Any) -> tuple[Any, ...]:
+    """The values that a Literal allows; none for any other type."""
+    return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
+
+
+def reject(config: Any, rules: Mapping[str, bool]) -> None:
+    """Raises one ValueError that lists every rule that does not hold, choices included."""
+    found = {name: choices(hint) for name, hint in typing.get_type_hints(type(config)).items()}
+    rules = {
+        **rules,
+        **{
+            f"{name} {' or '.join(allowed)}, not {getattr(config, name)}": (
+                getattr(config, name) in allowed
+            )
+            for name, allowed in found.items()
+            if allowed
+        },
+    }
     broken = [rule for rule, holds in rules.items() if not holds]
     if broken:
-        raise ValueError(f"{name}: expected {'; '.join(broken)}")
+        raise ValueError(f"{type(config).__name__}: expected {'; '.join(broken)}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,13 +77,8 @@ class ModelConfig:
             f"d_model divisible by n_heads, not {self.d_model} by {self.n_heads}": (
                 self.n_heads < 1 or self.d_model % self.n_heads == 0
             ),
-            f"norm post or pre, not {self.norm}": self.norm in ("post", "pre"),
-            f"sinusoidal or learned positions, not {self.positions}": (
-                self.positions in ("sinusoidal", "learned")
-            ),
-            f"relu or gelu, not {self.activation}": self.activation in ("relu", "gelu"),
         }
-        reject("ModelConfig", rules)
+        reject(self, rules)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -108,7 +119,7 @@ class CorpusConfig:
     workers: int = option(0, "processes that clean and tokenise; 0: one a core")
 
     def __post_init__(self) -> None:
-        reject("CorpusConfig", {
+        reject(self, {
             f"max_words >= 1, not {self.max_words}": self.max_words >= 1,
             f"max_ratio > 1, not {self.max_ratio}": self.max_ratio > 1,
             f"max_pairs >= 0, not {self.max_pairs}": self.max_pairs >= 0,
@@ -157,7 +168,7 @@ class TrainConfig:
             f"0 <= label_smoothing < 1, not {self.label_smoothing}": 0 <= self.label_smoothing < 1,
             f"0 <= ema < 1, not {self.ema}": 0 <= self.ema < 1,
         }
-        reject("TrainConfig", rules)
+        reject(self, rules)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +182,7 @@ class DecodeConfig:
     batch_tokens: int = option(4096, "source pieces translated at once, padding counted")
 
     def __post_init__(self) -> None:
-        reject("DecodeConfig", {
+        reject(self, {
             f"beam_size >= 1, not {self.beam_size}": self.beam_size >= 1,
             f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
                 1 <= self.n_best <= self.beam_size
@@ -189,9 +200,9 @@ def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None
         group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=help)
         return
     shown = f"{help} (default: {default})" if default is not None else help
-    choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else None
-    kind: Callable[[str], Any] = str if choices else hint
-    group.add_argument(flag, type=kind, choices=choices, default=default, help=shown)
+    allowed = choices(hint) or None
+    kind: Callable[[str], Any] = str if allowed else hint
+    group.add_argument(flag, type=kind, choices=allowed, default=default, help=shown)
 
 
 def add_arguments(

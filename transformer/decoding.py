@@ -147,7 +147,6 @@ def _settle(
                 beam.add(ids, score / length_penalty(n_prefix + 1, alpha))
             elif token != EOS_ID and len(alive) < beam.size:
                 alive.append(place)
-        alive += alive[-1:] * (beam.size - len(alive))
         places.append(alive)
     going = [
         not beam.over and bool(places[row]) and scores[row][places[row][0]] > -math.inf

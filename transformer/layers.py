@@ -20,9 +20,9 @@ class Dropout(nn.Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape; what is kept is scaled so that the mean stays."""
-        if not self.training or x.device.type != "cpu":
+        dropped = min(255, round(256 * self.p))
+        if not self.training or not dropped or x.device.type != "cpu":
             return super().forward(x)
-        dropped = round(256 * self.p)
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-(2**63), None)
         kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
         return x * kept.to(x.dtype).mul_(256 / (256 - dropped))

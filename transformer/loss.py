@@ -56,8 +56,9 @@ class _ProjectedLoss(torch.autograd.Function):
         grad_x, grad_weight = torch.empty_like(low_x), torch.zeros_like(weight)
         total = torch.zeros((), device=x.device)
         with torch.autocast(device, enabled=False):
-            for rows in torch.arange(x.size(0)).split(max(1, CHUNK // vocab_size)):
-                part = slice(int(rows[0]), int(rows[-1]) + 1)
+            size = max(1, CHUNK // vocab_size)
+            for start in range(0, x.size(0), size):
+                part = slice(start, start + size)
                 logits = low_x[part] @ low_weight.t()
                 log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
                 labels = target[part, None]

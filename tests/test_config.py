@@ -1,0 +1,249 @@
+"""Settings: rules, presets, and the command-line flags that are derived from the fields."""
+
+import argparse
+import dataclasses
+from typing import Any
+
+import pytest
+
+from transformer.config import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    PRESETS,
+    UNK_ID,
+    CorpusConfig,
+    DecodeConfig,
+    ModelConfig,
+    TrainConfig,
+    UserError,
+    add_arguments,
+    from_arguments,
+    model_config,
+    option,
+)
+
+CONFIGS = pytest.mark.parametrize("cls", [ModelConfig, CorpusConfig, TrainConfig, DecodeConfig])
+
+BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
+    ModelConfig: {
+        "vocab_size": (0, "vocab_size >= 1, not 0"),
+        "d_model": (7, "an even d_model, not 7"),
+        "n_heads": (3, "d_model divisible by n_heads, not 7 by 3"),
+        "n_encoder_layers": (0, "n_encoder_layers >= 1, not 0"),
+        "n_decoder_layers": (-1, "n_decoder_layers >= 1, not -1"),
+        "d_ff": (0, "d_ff >= 1, not 0"),
+        "dropout": (1.0, "0 <= dropout < 1, not 1.0"),
+        "max_len": (1, "max_len >= 2, not 1"),
+        "norm": ("both", "norm post or pre, not both"),
+        "positions": ("rotary", "positions sinusoidal or learned, not rotary"),
+        "activation": ("tanh", "activation relu or gelu, not tanh"),
+    },
+    CorpusConfig: {
+        "max_words": (0, "max_words >= 1, not 0"),
+        "max_ratio": (1.0, "max_ratio > 1, not 1.0"),
+        "max_pairs": (-1, "max_pairs >= 0, not -1"),
+        "tokenizer_sample": (0, "tokenizer_sample >= 1, not 0"),
+        "workers": (-2, "workers >= 0, not -2"),
+    },
+    TrainConfig: {
+        "batch_tokens": (7, "batch_tokens >= 8, not 7"),
+        "accumulate": (0, "accumulate >= 1, not 0"),
+        "lr_scale": (0.0, "lr_scale > 0, not 0.0"),
+        "warmup": (0, "warmup >= 1, not 0"),
+        "label_smoothing": (1.0, "0 <= label_smoothing < 1, not 1.0"),
+        "clip": (-0.5, "clip >= 0, not -0.5"),
+        "sample_alpha": (-0.1, "sample_alpha >= 0, not -0.1"),
+        "ema": (1.0, "0 <= ema < 1, not 1.0"),
+        "average": (-1, "average >= 0, not -1"),
+        "seed": (-1, "seed >= 0, not -1"),
+        "max_steps": (-1, "max_steps >= 0, not -1"),
+        "max_epochs": (-1, "max_epochs >= 0, not -1"),
+        "max_minutes": (-1.0, "max_minutes >= 0, not -1.0"),
+        "save_every": (0, "save_every >= 1, not 0"),
+        "eval_every": (0, "eval_every >= 1, not 0"),
+        "eval_pairs": (-1, "eval_pairs >= 0, not -1"),
+        "log_every": (0, "log_every >= 1, not 0"),
+        "patience": (-1, "patience >= 0, not -1"),
+    },
+    DecodeConfig: {
+        "beam_size": (0, "beam_size >= 1, not 0"),
+        "n_best": (5, "1 <= n_best <= beam_size, not 5 of 0"),
+        "alpha": (-0.1, "alpha >= 0, not -0.1"),
+        "max_ratio": (0.0, "max_ratio > 0, not 0.0"),
+        "batch_tokens": (0, "batch_tokens >= 1, not 0"),
+    },
+}
+
+
+def parsed(cls: type[Any], *flags: str, from_preset: bool = False) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, cls, from_preset=from_preset)
+    return parser.parse_args(flags)
+
+
+@CONFIGS
+def test_all_broken_rules_stand_in_one_message(cls: type[Any]) -> None:
+    broken = BROKEN[cls]
+    with pytest.raises(ValueError, match=f"^{cls.__name__}: expected ") as caught:
+        cls(**{name: value for name, (value, _) in broken.items()})
+    said = str(caught.value).removeprefix(f"{cls.__name__}: expected ").split("; ")
+    assert sorted(said) == sorted(rule for _, rule in broken.values())
+
+
+@CONFIGS
+def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
+    free = {"drop_long", "tokenizer", "precision", "compile", "track"}  # choices: the next test
+    assert {field.name for field in dataclasses.fields(cls)} - free == set(BROKEN[cls])
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (ModelConfig, "norm"),
+        (ModelConfig, "positions"),
+        (ModelConfig, "activation"),
+        (CorpusConfig, "tokenizer"),
+        (TrainConfig, "precision"),
+    ],
+)
+def test_a_choice_is_checked_without_the_command_line_too(cls: type[Any], name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{cls.__name__}: expected .*{name}|.*not telepathy"):
+        cls(**{name: "telepathy"})
+
+
+@CONFIGS
+def test_a_config_is_frozen_and_takes_keywords_only(cls: type[Any]) -> None:
+    name = dataclasses.fields(cls)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(cls(), name, 1)
+    with pytest.raises(TypeError, match="positional argument"):
+        cls(1)
+
+
+def test_no_heads_are_refused_without_dividing_by_them() -> None:
+    with pytest.raises(ValueError, match=r"^ModelConfig: expected n_heads >= 1, not 0$"):
+        ModelConfig(n_heads=0)
+
+
+def test_values_that_are_not_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="0 <= dropout < 1, not nan"):
+        ModelConfig(dropout=float("nan"))
+    with pytest.raises(ValueError, match="lr_scale > 0, not nan"):
+        TrainConfig(lr_scale=float("nan"))
+
+
+def test_a_model_config_comes_back_from_json_as_it_was() -> None:
+    config = model_config("tiny", vocab_size=101, positions="learned")
+    assert ModelConfig.from_json(dataclasses.asdict(config)) == config
+
+
+def test_unknown_and_missing_keys_are_named() -> None:
+    values = dataclasses.asdict(ModelConfig())
+    del values["norm"]
+    with pytest.raises(
+        ValueError, match=r"ModelConfig: unknown keys \['n_embd'\], missing keys \['norm'\]"
+    ):
+        ModelConfig.from_json({**values, "n_embd": 512})
+
+
+def test_base_and_big_have_the_numbers_of_the_papers_table_3() -> None:
+    base, big = model_config("base"), model_config("big")
+    names = "n_encoder_layers", "n_decoder_layers", "d_model", "d_ff", "n_heads", "dropout"
+    assert [getattr(base, name) for name in names] == [6, 6, 512, 2048, 8, 0.1]
+    assert [getattr(big, name) for name in names] == [6, 6, 1024, 4096, 16, 0.3]
+    for config in (base, big):
+        shape = config.norm, config.positions, config.activation
+        assert shape == ("post", "sinusoidal", "relu")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_valid_and_single_fields_of_it_can_be_replaced(preset: str) -> None:
+    config = model_config(preset)
+    assert all(getattr(config, name) == value for name, value in PRESETS[preset].items())
+    changed = model_config(preset, n_decoder_layers=5)
+    assert changed == dataclasses.replace(config, n_decoder_layers=5)
+
+
+def test_an_unknown_preset_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match="preset out of tiny, small, base, big; got 'huge'"):
+        model_config("huge")
+
+
+def test_the_special_pieces_come_first_and_differ() -> None:
+    assert (PAD_ID, BOS_ID, EOS_ID, UNK_ID) == (0, 1, 2, 3)
+
+
+@CONFIGS
+def test_parsing_no_flag_gives_the_defaults(cls: type[Any]) -> None:
+    assert from_arguments(cls, parsed(cls)) == cls()
+
+
+@CONFIGS
+def test_every_field_has_a_flag_with_its_help_text(cls: type[Any]) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, cls)
+    text = " ".join(parser.format_help().split())
+    for field in dataclasses.fields(cls):
+        assert f"--{field.name.replace('_', '-')} " in text
+        assert field.metadata["help"] in text
+
+
+def test_flags_have_the_types_of_their_fields() -> None:
+    flags = ["--batch-tokens", "17", "--lr-scale", "3", "--precision", "bfloat16", "--compile"]
+    config = from_arguments(TrainConfig, parsed(TrainConfig, *flags))
+    expected = TrainConfig(batch_tokens=17, lr_scale=3.0, precision="bfloat16", compile=True)
+    assert config == expected
+    assert isinstance(config.lr_scale, float)
+
+
+def test_the_choices_of_a_flag_are_those_of_its_field(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parsed(ModelConfig, "--norm", "both")
+    assert "argument --norm: invalid choice: 'both'" in capsys.readouterr().err
+
+
+def test_the_help_shows_a_default_unless_a_preset_will_give_it() -> None:
+    shown, left_open = argparse.ArgumentParser(), argparse.ArgumentParser()
+    add_arguments(shown, DecodeConfig)
+    add_arguments(left_open, DecodeConfig, from_preset=True)
+    assert "greedy (default: 1)" in " ".join(shown.format_help().split())
+    assert "default" not in left_open.format_help()
+    assert set(vars(left_open.parse_args([])).values()) == {None}
+
+
+def test_flags_can_be_left_out() -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, DecodeConfig, skip=("n_best", "max_ratio", "batch_tokens"))
+    assert vars(parser.parse_args([])) == {"beam_size": 1, "alpha": 0.6}
+
+
+def test_a_flag_that_is_not_given_stays_as_in_the_base() -> None:
+    base = model_config("base")
+    flags = parsed(ModelConfig, "--n-decoder-layers", "2", from_preset=True)
+    changed = from_arguments(ModelConfig, flags, base)
+    assert changed == dataclasses.replace(base, n_decoder_layers=2)
+    assert from_arguments(ModelConfig, argparse.Namespace(), base) == base
+
+
+def test_a_switch_in_the_base_can_be_turned_off() -> None:
+    flags = parsed(TrainConfig, "--no-compile", from_preset=True)
+    assert not from_arguments(TrainConfig, flags, TrainConfig(compile=True)).compile
+
+
+def test_a_broken_rule_on_the_command_line_is_an_error_of_the_user() -> None:
+    flags = parsed(DecodeConfig, "--beam-size", "2", "--n-best", "3")
+    with pytest.raises(UserError, match="1 <= n_best <= beam_size, not 3 of 2"):
+        from_arguments(DecodeConfig, flags)
+
+
+def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Config:
+        """One option."""
+
+        share: float = option(0.1, "100 % of it")
+
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, Config)
+    assert "100 % of it (default: 0.1)" in " ".join(parser.format_help().split())

@@ -1,0 +1,73 @@
+"""What must hold for large inputs. Slow: `pytest -m slow tests/test_scale.py -s` prints figures."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PREPARE = """
+import sys
+from pathlib import Path
+from transformer.config import CorpusConfig
+from transformer.corpus import Source, prepare
+done = prepare([Source(sys.argv[1])], [], ("es", "en"), CorpusConfig(), vocab_size=8000,
+               max_len=256, cache=Path(sys.argv[2]))
+print(len(done.pairs), "pairs kept", done.pairs[len(done.pairs) - 1])
+"""
+
+
+def peak_memory(command: list[str]) -> tuple[float, float]:
+    """Runs a command; gives the peak of its memory with all its children, in GB, and seconds.
+
+    Memory is counted as proportional set size: what processes share counts once.
+    """
+    start, peak = time.monotonic(), 0
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment) as child:
+        while child.poll() is None:
+            peak = max(peak, _tree(psutil.Process(child.pid)))
+            time.sleep(0.5)
+    assert child.returncode == 0
+    return peak / 1e9, time.monotonic() - start
+
+
+def _tree(process: psutil.Process) -> int:
+    total = 0
+    try:
+        for one in [process, *process.children(recursive=True)]:
+            total += one.memory_full_info().pss
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
+    return total
+
+
+@pytest.mark.slow
+def test_five_million_pairs_prepare_in_two_gigabytes(tmp_path: Path) -> None:
+    corpus = tmp_path / "large.tsv"
+    build = [sys.executable, str(ROOT / "data" / "build.py"), "--pairs", "5000000"]
+    subprocess.run([*build, "--output", str(corpus)], check=True)
+    command = [sys.executable, "-c", PREPARE, str(corpus), str(tmp_path / "cache")]
+    peak, seconds = peak_memory(command)
+    print(f"5,000,000 pairs prepared: peak {peak:.2f} GB, {seconds:.0f} s")
+    assert peak <= 2.0
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_lines_come_out_in_constant_memory(tmp_path: Path) -> None:
+    test = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    sources = [line.split("\t")[0] for line in test]
+    lines = [sources[i % len(sources)] if i % 10 else "" for i in range(100_000)]
+    given, made = tmp_path / "lines.es", tmp_path / "lines.en"
+    given.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "transformer", "--input", str(given), "--output", str(made)]
+    peak, seconds = peak_memory(command)
+    print(f"100,000 lines translated: peak {peak:.2f} GB, {seconds:.0f} s")
+    translated = made.read_text(encoding="utf-8").split("\n")
+    assert len(translated) == 100_001
+    assert all((given == "") == (out == "") for given, out in zip(lines, translated, strict=False))
+    assert peak <= 1.5

@@ -52,6 +52,8 @@ class TokenPairs:
         return int(self._starts[-1])
 
     def __getitem__(self, index: int) -> tuple[list[int], list[int]]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"expected a pair out of {len(self)}, got number {index}")
         chunk = int(np.searchsorted(self._starts, index, side="right")) - 1
         row = index - int(self._starts[chunk])
         src, tgt = (
@@ -127,8 +129,8 @@ def _divisible(batches: list[Indices], multiple: int) -> list[Indices]:
         batch = batches[largest]
         if len(batch) < 2:
             raise ValueError(
-                f"expected at least one example for each of {multiple} micro-batches of a step, "
-                f"got {sum(len(b) for b in batches)} examples"
+                f"expected examples enough for steps of {multiple} micro-batches, "
+                f"got {len(batches)} batches of one example"
             )
         batches[largest : largest + 1] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
     return batches

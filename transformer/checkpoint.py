@@ -77,7 +77,9 @@ def _previous(folder: Path) -> Path:
 
 def existing(folder: Path) -> Path | None:
     """The complete folder of that name: itself, or its predecessor after a crash, or None."""
-    return next((p for p in (folder, _previous(folder)) if p.is_dir()), None)
+    if folder.is_dir():
+        return folder
+    return _previous(folder) if _previous(folder).is_dir() else None
 
 
 @contextlib.contextmanager

@@ -4,13 +4,10 @@ The only module that imports `datasets`. What comes out (`Prepared`) never lies 
 whole, so a corpus larger than memory trains. Knows no tensor and no model.
 """
 
-import contextlib
 import dataclasses
 import functools
-import gzip
-import hashlib
+import itertools
 import json
-import logging
 import os
 import shutil
 import tempfile
@@ -23,12 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.batching import TokenPairs
-from transformer.cleaning import REASONS, comparable, defect, key, tidy
-from transformer.config import CorpusConfig, UserError
+from transformer.cleaning import REASONS, comparable, key, tidy
+from transformer.config import CorpusConfig, ModelConfig, UserError
+from transformer.recipe import DUPLICATE, KEPT, LONG, Recipe, Source, counts, judge, report
 from transformer.sources import (
+    HUB,
     Languages,
     Pair,
     moses_files,
+    open_binary,
     pick,
     read_json_lines,
     read_moses,
@@ -37,28 +37,9 @@ from transformer.sources import (
 )
 from transformer.tokenizer import Tokenizer
 
-logger = logging.getLogger(__name__)
-KEPT, DUPLICATE, HELD_OUT, LONG = (
-    REASONS.index(r) for r in ("kept", "duplicate", "in the dev or test sets", "too many pieces")
-)
+__all__ = ["Prepared", "Source", "prepare", "read_pairs"]
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Source:
-    """A named corpus, and how often each of its pairs is seen in an epoch."""
-
-    spec: str
-    weight: float = 1.0
-
-    @classmethod
-    def parse(cls, text: str) -> "Source":
-        """Reads `SPEC` or `SPEC@WEIGHT`."""
-        spec, mark, weight = text.rpartition("@")
-        with contextlib.suppress(ValueError):
-            if mark and float(weight) > 0:
-                return cls(spec, float(weight))
-        return cls(text)
+PARALLEL_FROM = 20_000  # pairs that are worth more than one process
 
 
 def _read_hub(spec: str, langs: Languages) -> Iterator[Pair]:
@@ -73,16 +54,14 @@ def _read_hub(spec: str, langs: Languages) -> Iterator[Pair]:
 
 
 def _read_parquet(path: Path, langs: Languages) -> Iterator[Pair]:
-    """A Parquet file, streamed; a gzipped one is unpacked beside the temporary files first."""
-    if not path.is_file():
-        raise UserError(f"expected the file {path}: there is none of that name")
+    """A Parquet file, streamed; a gzipped one is unpacked among the temporary files first."""
     with tempfile.TemporaryDirectory() as folder:
-        if path.suffix == ".gz":
-            plain = Path(folder) / "plain.parquet"
-            with gzip.open(path) as packed, plain.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-        else:
-            plain = path
+        plain = path
+        with open_binary(path) as packed:  # where it cannot be read, this says so
+            if path.suffix == ".gz":
+                plain = Path(folder) / "plain.parquet"
+                with plain.open("wb") as file:
+                    shutil.copyfileobj(packed, file)
         try:
             rows = datasets.load_dataset(
                 "parquet", data_files=str(plain), split="train", streaming=True
@@ -109,8 +88,8 @@ def read_pairs(spec: str, src_lang: str, tgt_lang: str) -> Iterator[Pair]:
     `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. Defects are UserErrors.
     """
     langs = (src_lang, tgt_lang)
-    if spec.startswith("hub:"):
-        return _read_hub(spec.removeprefix("hub:"), langs)
+    if spec.startswith(HUB):
+        return _read_hub(spec.removeprefix(HUB), langs)
     suffix = Path(spec.removesuffix(".gz")).suffix
     if suffix in READERS:
         return READERS[suffix](Path(spec), langs)
@@ -134,27 +113,13 @@ class Prepared:
 
 
 def _read_all(specs: Sequence[str], langs: Languages, limit: int) -> Iterator[dict[str, Any]]:
+    empty = True
     for number, spec in enumerate(specs):
-        for row, (src, tgt) in enumerate(read_pairs(spec, *langs)):
-            if limit and row >= limit:
-                break
+        for src, tgt in itertools.islice(read_pairs(spec, *langs), limit or None):
             yield {"src": tidy(src), "tgt": tidy(tgt), "source": number}
-
-
-def _judge(
-    rows: Mapping[str, list[Any]],
-    langs: Languages,
-    config: CorpusConfig,
-    held_out: frozenset[int],
-) -> dict[str, list[int]]:
-    """The reason of each pair as far as the pair alone tells, and its key."""
-    reasons, keys = [], []
-    for src, tgt in zip(rows["src"], rows["tgt"], strict=True):
-        reason = REASONS.index(defect(src, tgt, langs, config))
-        sides = [key(comparable(text)) for text in (src, tgt)] if reason == KEPT else []
-        reasons.append(HELD_OUT if held_out.intersection(sides) else reason)
-        keys.append(key(f"{src}\t{tgt}"))
-    return {"reason": reasons, "key": keys}
+            empty = False
+    if empty:
+        raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
 
 
 @functools.lru_cache(maxsize=1)
@@ -185,14 +150,16 @@ def _read_raw(specs: Sequence[str], langs: Languages, limit: int, folder: str) -
         "tgt": datasets.Value("large_string"),
         "source": datasets.Value("int16"),
     })  # fmt: skip
-    arguments = {"specs": list(specs), "langs": langs, "limit": limit}
+    # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
+    arguments = {"specs": tuple(specs), "langs": langs, "limit": limit}
     try:
         return datasets.Dataset.from_generator(
             _read_all, features=features, cache_dir=folder, gen_kwargs=arguments
         )
     except datasets.exceptions.DatasetGenerationError as error:
-        cause = error.__cause__
-        raise (cause if isinstance(cause, UserError) else UserError(f"{specs}: {error}")) from error
+        if isinstance(error.__cause__, UserError):
+            raise error.__cause__ from None
+        raise
 
 
 def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> Iterator[str]:
@@ -203,109 +170,77 @@ def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> It
         yield from batch["tgt"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Job:
-    """What a cache is made of; its digest is the cache's name."""
-
-    specs: tuple[str, ...]
-    langs: Languages
-    config: CorpusConfig
-    vocab_size: int
-    max_len: int
-    held_out: frozenset[int]
-    tokenizer: Tokenizer | None
-
-    def digest(self) -> str:
-        files = []
-        for spec in self.specs:
-            for path in moses_files(spec, self.langs) or (Path(spec),):
-                status = path.stat() if path.is_file() else None
-                files.append((spec, status and (status.st_size, status.st_mtime_ns)))
-        model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
-        config = dataclasses.asdict(self.config) | {"workers": 0}
-        parts = [files, self.langs, config, self.vocab_size, self.max_len, sorted(self.held_out)]
-        return hashlib.sha256(json.dumps([*parts, model]).encode()).hexdigest()[:16]
+def _reasons(raw: datasets.Dataset, recipe: Recipe, **options: Any) -> NDArray[np.int64]:
+    """Why each pair is dropped, or KEPT, before it is known how many pieces it has."""
+    known = functools.partial(
+        judge, langs=recipe.langs, config=recipe.config, held_out=recipe.held_out
+    )
+    judged = raw.map(known, **options)
+    reasons = _column(judged, "reason").copy()
+    kept = np.flatnonzero(reasons == KEPT)
+    _, first = np.unique(_column(judged, "key")[kept], return_index=True)
+    reasons[np.delete(kept, first)] = DUPLICATE
+    return reasons
 
 
-def _build(job: _Job, folder: Path) -> None:
-    """Writes the token cache and its report into an empty folder."""
-    workers = job.config.workers or os.cpu_count() or 1
-    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        raw = _read_raw(job.specs, job.langs, job.config.max_pairs, work)
-        if not len(raw):
-            raise UserError(f"expected sentence pairs in {', '.join(job.specs)}, got none")
-        options = {"batched": True, "num_proc": workers if len(raw) > 20_000 else None}
-        judge = functools.partial(_judge, langs=job.langs, config=job.config, held_out=job.held_out)
-        judged = raw.map(
-            judge,
-            remove_columns=raw.column_names,
-            cache_file_name=f"{work}/judged.arrow",
-            **options,
+def _check_lengths(
+    raw: datasets.Dataset, kept: NDArray[np.int64], lengths: NDArray[np.int64], max_len: int
+) -> None:
+    n_long, worst = int((lengths > max_len).sum()), int(lengths.argmax())
+    if n_long:
+        row = raw[int(kept[worst])]
+        raise UserError(
+            f"expected at most max_len = {max_len} pieces a side, end mark included; got "
+            f"{lengths[worst]} in {max(row['src'], row['tgt'], key=len)[:60]!r}, and too many in "
+            f"{n_long} pairs. Raise --max-len, or drop them with --drop-long"
         )
-        reasons = _column(judged, "reason").copy()
-        kept = np.flatnonzero(reasons == KEPT)
-        _, first = np.unique(_column(judged, "key")[kept], return_index=True)
-        reasons[np.delete(kept, first)] = DUPLICATE
+
+
+def _examples(raw: datasets.Dataset, reasons: NDArray[np.int64]) -> dict[str, list[Pair]]:
+    """A few pairs for each reason."""
+    examples = {}
+    for number, name in enumerate(REASONS):
+        rows = raw.select(np.flatnonzero(reasons == number)[:EXAMPLES])
+        examples[name] = [(row["src"], row["tgt"]) for row in rows]
+    return examples
+
+
+def _build(recipe: Recipe, folder: Path) -> None:
+    """Writes the token cache and its report into an empty folder."""
+    config, workers = recipe.config, recipe.config.workers or os.cpu_count() or 1
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
+        raw = _read_raw(recipe.specs, recipe.langs, config.max_pairs, work)
+        options = {
+            "batched": True,
+            "num_proc": workers if len(raw) > PARALLEL_FROM else None,
+            "remove_columns": raw.column_names,
+        }
+        reasons = _reasons(raw, recipe, cache_file_name=f"{work}/judged.arrow", **options)
         kept = np.flatnonzero(reasons == KEPT)
         if not len(kept):
-            raise UserError(f"expected pairs worth keeping, got {_counts(reasons)}")
-        tokenizer = job.tokenizer or Tokenizer.train(
-            _sentences(raw, kept, job.config.tokenizer_sample),
-            job.vocab_size,
-            job.config.tokenizer,
-            workers,
+            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
+        tokenizer = recipe.tokenizer or Tokenizer.train(
+            _sentences(raw, kept, config.tokenizer_sample), recipe.vocab_size, config.tokenizer
         )
-        ids = datasets.List(datasets.Value("uint16" if job.vocab_size <= 2**16 else "int32"))
+        ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
         tokens = raw.select(kept).map(
             functools.partial(_tokenise, model=tokenizer.model),
-            remove_columns=raw.column_names,
             features=datasets.Features({"src": ids, "tgt": ids}),
             cache_file_name=f"{work}/tokens.arrow",
             **options,
         )
         lengths = np.maximum(*_token_pairs(tokens).lengths)
-        fits = lengths <= job.max_len
+        if not config.drop_long:
+            _check_lengths(raw, kept, lengths, recipe.max_len)
+        fits = lengths <= recipe.max_len
         reasons[kept[~fits]] = LONG
-        if not fits.all() and not job.config.drop_long:
-            worst = int(kept[int(lengths.argmax())])
-            raise UserError(
-                f"expected at most max_len = {job.max_len} pieces a side, end mark included; got "
-                f"{lengths.max()} in {raw[worst]['src'][:60]!r} and more than that in "
-                f"{int((~fits).sum())} pairs. Raise --max-len, or drop them with --drop-long"
-            )
+        if not fits.any():
+            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
         tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
         (folder / "tokenizer.model").write_bytes(tokenizer.model)
-        report = _report(job.specs, raw, reasons, _column(raw, "source"))
-        text = json.dumps(report, ensure_ascii=False, indent=2)
+        told = report(recipe.specs, reasons, _column(raw, "source"), _examples(raw, reasons))
+        text = json.dumps(told, ensure_ascii=False, indent=2)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _counts(reasons: NDArray[np.int64]) -> dict[str, int]:
-    found = np.bincount(reasons, minlength=len(REASONS))
-    return {name: int(count) for name, count in zip(REASONS, found, strict=True) if count}
-
-
-def _report(
-    specs: Sequence[str],
-    raw: datasets.Dataset,
-    reasons: NDArray[np.int64],
-    source: NDArray[np.int64],
-) -> dict[str, Any]:
-    """What was kept and dropped of each source, with examples of every reason."""
-    examples = {}
-    for number, reason in enumerate(REASONS[1:], 1):
-        rows = raw.select(np.flatnonzero(reasons == number)[:EXAMPLES])
-        if len(rows):
-            examples[reason] = [[row["src"], row["tgt"]] for row in rows]
-    return {
-        "read": len(raw),
-        "counts": _counts(reasons),
-        "sources": [
-            {"spec": spec, "counts": _counts(reasons[source == number])}
-            for number, spec in enumerate(specs)
-        ],
-        "dropped_examples": examples,
-    }
 
 
 def prepare(
@@ -313,9 +248,7 @@ def prepare(
     held_out: Iterable[Pair],
     langs: Languages,
     config: CorpusConfig,
-    *,
-    vocab_size: int,
-    max_len: int,
+    model: ModelConfig,
     cache: Path,
     tokenizer: Tokenizer | None = None,
 ) -> Prepared:
@@ -327,24 +260,32 @@ def prepare(
     """
     sides = (key(comparable(tidy(text))) for pair in held_out for text in pair)
     specs = tuple(source.spec for source in sources)
-    job = _Job(specs, langs, config, vocab_size, max_len, frozenset(sides), tokenizer)
-    folder = cache / job.digest()
+    sizes = model.vocab_size, model.max_len
+    recipe = Recipe(specs, langs, config, *sizes, frozenset(sides), tokenizer)
+    folder = cache / recipe.digest()
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         datasets.disable_progress_bars()
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
         try:
-            _build(job, new)
-            with contextlib.suppress(FileExistsError, NotADirectoryError):
-                if not folder.is_dir():  # another node may have been faster
-                    new.rename(folder)
+            _build(recipe, new)
+            _move(new, folder)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    kept = [one["counts"].get("kept", 0) for one in report["sources"]]
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    kept = [one["counts"].get("kept", 0) for one in told["sources"]]
     return Prepared(
         pairs=_token_pairs(datasets.load_from_disk(folder / "tokens")),
         sizes=tuple((n, source.weight) for n, source in zip(kept, sources, strict=True)),
         tokenizer=Tokenizer.load(folder / "tokenizer.model"),
-        report=report,
+        report=told,
     )
+
+
+def _move(new: Path, folder: Path) -> None:
+    """Gives a finished cache its name, unless another process was faster."""
+    try:
+        new.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise

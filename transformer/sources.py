@@ -8,7 +8,9 @@ import contextlib
 import gzip
 import itertools
 import json
+import re
 import xml.etree.ElementTree as ET
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +19,9 @@ from transformer.config import UserError
 
 Pair = tuple[str, str]
 Languages = tuple[str, str]
+HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can spell one; no text holds it
 
 
 def column(names: Iterable[str], lang: str) -> str | None:
@@ -41,9 +46,9 @@ def pick(row: Mapping[str, Any], langs: Languages, where: str) -> Pair:
     if not (isinstance(src, str) and isinstance(tgt, str)):
         raise UserError(
             f"{where}: expected text under {langs[0]!r} and {langs[1]!r}, "
-            f"got the columns {sorted(map(str, fields))}"
+            f"got {', '.join(f'{k!r}: {type(v).__name__}' for k, v in fields.items())}"
         )
-    return src, tgt
+    return HALF_CHARACTER.sub("\ufffd", src), HALF_CHARACTER.sub("\ufffd", tgt)
 
 
 @contextlib.contextmanager
@@ -54,8 +59,10 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
     except FileNotFoundError as error:
         raise UserError(f"expected the file {path}: there is none of that name") from error
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"expected gzip data in {path}: {error}") from error
+    except OSError as error:
+        raise UserError(f"expected a file that can be read: {error}") from error
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -132,34 +139,46 @@ def read_moses(paths: tuple[Path, Path]) -> Iterator[Pair]:
 
 
 def read_tmx(path: Path, langs: Languages) -> Iterator[Pair]:
-    """Translation memory exchange: the two languages' segments of each unit, tags left out.
+    """Translation memory exchange: the two languages' segments of each unit, mark-up left out.
 
-    A unit without one of the languages is passed over.
+    A unit without one of the languages is passed over, as is what inline tags hold, save `hi`.
     """
-    tag = "{http://www.w3.org/XML/1998/namespace}lang"
     with open_binary(path) as file:
         try:
-            events = ET.iterparse(file, events=("start", "end"))
-            root = next(events)[1]
-            for event, unit in events:
-                if event != "end" or unit.tag.rpartition("}")[2] != "tu":
-                    continue
-                found = {}
-                for variant in unit.iterfind("{*}tuv"):
-                    code = variant.get(tag) or variant.get("lang") or ""
-                    segment = variant.find("{*}seg")
-                    if segment is not None:
-                        found[code.lower().replace("_", "-").split("-")[0]] = segment
-                texts = _segments(found, langs)
-                if texts is not None:
-                    yield texts
-                root.clear()
-        except ET.ParseError as error:
+            yield from _tmx_pairs(file, langs)
+        except (ET.ParseError, LookupError, ValueError) as error:
             raise UserError(f"expected TMX in {path}: {error}") from error
 
 
-def _segments(found: Mapping[str, ET.Element], langs: Languages) -> Pair | None:
-    segments = [found.get(lang) for lang in langs]
-    if segments[0] is None or segments[1] is None:
-        return None
-    return "".join(segments[0].itertext()), "".join(segments[1].itertext())
+def _tmx_pairs(file: IO[bytes], langs: Languages) -> Iterator[Pair]:
+    events = ET.iterparse(file, events=("start", "end"))
+    parent = next(events)[1]
+    for event, element in events:
+        name = element.tag.rpartition("}")[2]
+        if event == "start" and name == "body":
+            parent = element
+        elif event == "end" and name == "tu":
+            texts = _segments(element)
+            if langs[0] in texts and langs[1] in texts:
+                yield texts[langs[0]], texts[langs[1]]
+            parent.clear()  # or the tree of the whole file stays in memory
+
+
+def _segments(unit: ET.Element) -> dict[str, str]:
+    """The text in each language of a unit, by its code without a region."""
+    texts = {}
+    for variant in unit.iterfind("{*}tuv"):
+        code = variant.get(XML_LANG) or variant.get("lang") or ""
+        segment = variant.find("{*}seg")
+        if segment is not None:
+            texts[code.lower().replace("_", "-").split("-")[0]] = _text(segment)
+    return texts
+
+
+def _text(element: ET.Element) -> str:
+    """What is written in a segment: inline tags hold codes of another format, only `hi` text."""
+    text = element.text or ""
+    for child in element:
+        text += _text(child) if child.tag.rpartition("}")[2] == "hi" else ""
+        text += child.tail or ""
+    return text

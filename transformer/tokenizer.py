@@ -15,6 +15,7 @@ import sentencepiece
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
 
+THREADS = 16  # whatever the machine: their number changes the last digits of the scores
 N_BEST = 8  # segmentations that subword sampling chooses among
 
 
@@ -41,11 +42,11 @@ class Tokenizer:
         sentences: Iterable[str],
         vocab_size: int,
         kind: Literal["unigram", "bpe"] = "unigram",
-        threads: int = 1,
     ) -> Self:
-        """Makes a vocabulary of exactly `vocab_size` pieces out of sentences of both languages.
+        """Makes a vocabulary of `vocab_size` pieces out of sentences of both languages.
 
-        A corpus too small for that size is a UserError. The threads change speed, not pieces.
+        A unigram vocabulary gets fewer where the text holds no more. Text that cannot make one
+        of that size is a UserError.
         """
         model = io.BytesIO()
         try:
@@ -53,6 +54,7 @@ class Tokenizer:
                 sentence_iterator=iter(sentences),
                 model_writer=model,
                 vocab_size=vocab_size,
+                hard_vocab_limit=False,
                 model_type=kind,
                 normalization_rule_name="nmt_nfkc",
                 character_coverage=1.0 if vocab_size >= 4000 else 0.9995,
@@ -62,7 +64,7 @@ class Tokenizer:
                 bos_id=BOS_ID,
                 eos_id=EOS_ID,
                 unk_id=UNK_ID,
-                num_threads=threads,
+                num_threads=THREADS,
                 max_sentence_length=16384,
                 minloglevel=2,
             )
@@ -85,7 +87,7 @@ class Tokenizer:
 
     def normalize(self, text: str) -> str:
         """The text as `decode(encode(text))` gives it back."""
-        return str(self._processor.Normalize(text)).replace("\u2581", " ").strip()
+        return str(self._processor.Normalize(text)).replace("\u2581", " ").strip(" ")
 
     def encode(self, text: str) -> list[int]:
         """The likeliest segmentation, without special ids."""
@@ -113,7 +115,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids; special ids leave no trace."""
-        return str(self._processor.DecodeIds([int(i) for i in ids]))
+        return str(self._processor.DecodeIds([int(i) for i in ids if i != UNK_ID]))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Each id as it is written in the vocabulary."""

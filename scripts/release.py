@@ -1,6 +1,6 @@
 """Makes a compact copy of a checkpoint: half-precision weights, no training state.
 
-    python scripts/release.py checkpoints/run/best checkpoints/es-en
+python scripts/release.py checkpoints/run/best checkpoints/es-en
 """
 
 import argparse

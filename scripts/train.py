@@ -36,7 +36,7 @@ from transformer.training import Trainer
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
     "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
-    "max_steps": 1500, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
+    "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
 logger = logging.getLogger("train")
 
@@ -122,28 +122,28 @@ def run(args: argparse.Namespace) -> str:
     main = accelerator.is_main_process
     logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)
     dev = _read_all(args.dev, langs)
+    named = args.tokenizer_model
+    vocabulary = checkpoint.read_vocabulary(named) if named else None
     with accelerator.local_main_process_first():
         data = prepare(
             [Source.parse(text) for text in args.train],
             dev + _read_all(args.test, langs),
             langs,
             corpus,
-            vocab_size=model.vocab_size,
-            max_len=model.max_len,
-            cache=args.cache,
-            tokenizer=checkpoint.read_vocabulary(args.tokenizer_model)
-            if args.tokenizer_model
-            else None,
+            model,
+            args.cache,
+            vocabulary,
         )
     _tell_corpus(data)
+    model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())
-    logger.info("%s parameters, %s, %d processes, %s, run folder %s", f"{n_weights:,}",
-                trainer.device, accelerator.num_processes, accelerator.mixed_precision, args.output)  # fmt: skip
+    logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
+    logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, args.output)
     ended = trainer.run()
     if main:
         _draw(args.output)

@@ -34,7 +34,12 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
     module = f"{shlex.quote(sys.executable)} -m transformer"
     typed = re.sub(r"\btranslate(?= )", lambda _: module, command)
     return subprocess.run(
-        ["bash", "-c", typed], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-c", typed],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

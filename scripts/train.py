@@ -27,7 +27,7 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus import Prepared, Source, prepare, read_pairs
-from transformer.launch import make_accelerator
+from transformer.launch import make_accelerator, start_cpu_processes
 from transformer.report import table
 from transformer.runfolder import BEST, check_same_run
 from transformer.sources import Pair
@@ -157,6 +157,8 @@ def run(args: argparse.Namespace) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
+    if argv is None:
+        start_cpu_processes()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     return cli.guarded(lambda: run(_arguments(argv)), "train")
 

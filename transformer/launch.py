@@ -6,10 +6,14 @@ The only module that imports `accelerate`. Knows no model and no data.
 import contextlib
 import ctypes
 import datetime
+import os
+import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from accelerate import Accelerator as Accelerator
 from accelerate import PartialState
@@ -60,6 +64,24 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     if config.track:
         accelerator.init_trackers("tensorboard")
     return accelerator
+
+
+def start_cpu_processes() -> None:
+    """Makes `accelerate launch --cpu --num_processes N` start N processes.
+
+    Without MPI, Accelerate starts one process then and tells it nothing but an address; the
+    number stands in the launcher's own command line. This process becomes torch's launcher.
+    """
+    told = os.environ
+    single = "WORLD_SIZE" not in told and "LOCAL_RANK" not in told
+    if not (told.get("ACCELERATE_USE_CPU") == "True" and "MASTER_ADDR" in told and single):
+        return
+    typed = " ".join(psutil.Process(os.getppid()).cmdline())
+    number = re.search(r"--num[_-]processes[= ](\d+)", typed)
+    if number is None or int(number[1]) < 2 or re.search(r"--num[_-]machines[= ]", typed):
+        return
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    os.execv(sys.executable, [*launcher, "--nproc_per_node", number[1], *sys.argv])
 
 
 def keep_freed_memory() -> None:

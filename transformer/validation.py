@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from transformer import batching
-from transformer.config import PAD_ID, TrainConfig
+from transformer.config import PAD_ID, TrainConfig, UserError
 from transformer.evaluate import bleu
 from transformer.loss import cross_entropy
 from transformer.model import Transformer
@@ -32,6 +32,11 @@ class Validation:
     def loss(self, model: Transformer) -> float:
         """Nats a target token, without smoothing; pairs too long for the model are left out."""
         fitting = [p for p in self.pairs if max(map(len, p)) < model.config.max_len]
+        if not fitting:
+            raise UserError(
+                f"expected development pairs of fewer than max_len = {model.config.max_len} "
+                f"pieces a side, got none among {len(self.pairs)}. Raise --max-len"
+            )
         src, tgt = (np.array([len(p[side]) + 1 for p in fitting]) for side in (0, 1))
         budget = max(self.budget, int((src + tgt).max()))
         total = n_tokens = 0.0

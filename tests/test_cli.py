@@ -1,0 +1,326 @@
+"""The `translate` command: what comes out where, and how it ends."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from transformer import checkpoint, cli
+from transformer.config import DecodeConfig, UserError
+from transformer.translate import Translator
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXTS = ["El gato ve la casa.", "Nadie compra agua hoy.", "¿Quiere un libro?"]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(random_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command with the random model: exit code, standard output, standard error."""
+
+    def call(*args: object, model: Path | None = random_checkpoint) -> tuple[int, str, str]:
+        flags = ["--model", str(model), "--device", "cpu"] if model else []
+        code = cli.main([*flags, *map(str, args)])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def translations(random_checkpoint: Path) -> list[str]:
+    """What the library makes of TEXTS."""
+    results = Translator.load(random_checkpoint, "cpu").translate(TEXTS)
+    assert all("\n" not in result.text for result in results)
+    return [result.text for result in results]
+
+
+@pytest.fixture
+def on_stdin(tmp_path: Path) -> Iterator[Callable[[bytes], None]]:
+    """Puts bytes on standard input."""
+    before = os.dup(0)
+
+    def give(content: bytes) -> None:
+        (tmp_path / "typed").write_bytes(content)
+        file = os.open(tmp_path / "typed", os.O_RDONLY)
+        os.dup2(file, 0)
+        os.close(file)
+
+    yield give
+    os.dup2(before, 0)
+    os.close(before)
+
+
+@pytest.fixture
+def process(random_checkpoint: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """The command in a process of its own, with pipes to and from it."""
+    flags = ["--model", str(random_checkpoint), "--device", "cpu"]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "transformer", *flags],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    with started:
+        yield started
+        started.kill()
+
+
+def failure(result: tuple[int, str, str]) -> str:
+    """The one line of a command that has failed and said nothing else."""
+    code, out, err = result
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("translate: ")
+    return err
+
+
+# What comes in and out
+
+
+def test_arguments_are_translated_one_line_each(run: Run, translations: list[str]) -> None:
+    assert run(*TEXTS) == (0, "".join(f"{line}\n" for line in translations), "")
+
+
+def test_standard_input_gives_a_line_for_each_line(
+    run: Run, translations: list[str], on_stdin: Callable[[bytes], None]
+) -> None:
+    on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
+    first, second, third = translations
+    assert run() == (0, f"{first}\n\n \n{second}\n\n😀\n{third}\n", "")
+
+
+def test_nothing_on_standard_input_gives_nothing(
+    run: Run, on_stdin: Callable[[bytes], None]
+) -> None:
+    on_stdin(b"")
+    assert run() == (0, "", "")
+
+
+def test_a_file_becomes_a_file_with_as_many_lines(
+    run: Run, translations: list[str], tmp_path: Path
+) -> None:
+    source, target = tmp_path / "source.txt", tmp_path / "target.txt"
+    source.write_text("\n".join([*TEXTS, "", "", TEXTS[0]]) + "\n", encoding="utf-8")
+    assert run("--input", source, "--output", target) == (0, "", "")
+    lines = target.read_text(encoding="utf-8").split("\n")
+    assert lines == [*translations, "", "", translations[0], ""]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source.txt", "target.txt"]
+
+
+def test_json_has_an_object_a_line(run: Run, random_checkpoint: Path) -> None:
+    code, out, _ = run("--json", *TEXTS, "\n")
+    assert code == 0
+    records = [json.loads(line) for line in out.splitlines()]
+    results = Translator.load(random_checkpoint, "cpu").translate([*TEXTS, "\n"])
+    assert records == [
+        {
+            "source": result.source,
+            "translation": result.text,
+            "score": pytest.approx(result.score, abs=1e-3),
+            "tokens": list(result.tokens),
+        }
+        for result in results
+    ]
+
+
+def test_json_holds_all_translations_that_are_asked_for(run: Run) -> None:
+    code, out, _ = run("--json", "--beam-size", 3, "--n-best", 2, TEXTS[0])
+    (record,) = (json.loads(line) for line in out.splitlines())
+    assert code == 0
+    assert list(record) == ["source", "translation", "score", "tokens", "n_best"]
+    assert len(record["n_best"]) == 2
+    assert record["n_best"][0] == {name: record[name] for name in list(record)[1:4]}
+
+
+def test_more_than_one_translation_comes_with_rank_and_score(
+    run: Run, random_checkpoint: Path
+) -> None:
+    code, out, _ = run("--beam-size", 3, "--n-best", 2, *TEXTS[:2])
+    assert code == 0
+    decode = DecodeConfig(beam_size=3, n_best=2)
+    results = Translator.load(random_checkpoint, "cpu").translate(TEXTS[:2], decode)
+    rows = [line.split("\t") for line in out.splitlines()]
+    expected = [(str(k), c) for r in results for k, c in enumerate(r.candidates, 1)]
+    assert [(rank, text) for rank, _, text in rows] == [(rank, c.text) for rank, c in expected]
+    scores = [float(score) for _, score, _ in rows]
+    assert scores == pytest.approx([c.score for _, c in expected], abs=1e-3)
+
+
+def test_a_pipe_as_output_is_written_to_and_not_replaced(
+    run: Run, translations: list[str], tmp_path: Path
+) -> None:
+    pipe, received = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(
+        target=lambda: received.append(pipe.read_text(encoding="utf-8")), daemon=True
+    )
+    reader.start()
+    assert run("--output", pipe, TEXTS[0]) == (0, "", "")
+    reader.join(timeout=60)
+    assert received == [f"{translations[0]}\n"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_output_through_a_link_goes_to_the_file_behind_it(
+    run: Run, translations: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert run("--output", tmp_path / "link", TEXTS[0])[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text(encoding="utf-8") == f"{translations[0]}\n"
+
+
+# What a person can mend
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--device", "gpu", "hola"], "expected a device such as cpu or cuda, got 'gpu'"),
+        (["--from", "es", "--to", "es", "hola"], "two languages, got --from es --to es"),
+        (["--from", "en", "hola"], "expected a model for en-es, but .* translates es to en"),
+        (["--to", "es", "hola"], "expected a model for en-es, but .* translates es to en"),
+        (["--input", "a.txt", "hola"], "expected texts or --input, got both"),
+        (["--input", "/nothing/a.txt"], "cannot read /nothing/a.txt: No such file"),
+        (["--input", "/"], "cannot read /: Is a directory"),
+        (["--output", "/", "hola"], "cannot write /: Is a directory"),
+        (["--n-best", "2", "hola"], "1 <= n_best <= beam_size, not 2 of 1"),
+        (["--model", "/nothing", "hola"], "expected a checkpoint folder, got '/nothing'"),
+        (["ma\udcf1ana"], "expected UTF-8 text in the arguments"),
+    ],
+)
+def test_a_mistake_is_one_line_on_standard_error(run: Run, flags: list[str], message: str) -> None:
+    assert re.search(message, failure(run(*flags)))
+
+
+def test_a_broken_checkpoint_is_an_error(run: Run, random_checkpoint: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(random_checkpoint, tmp_path / "broken")
+    weights = broken / checkpoint.WEIGHTS
+    weights.write_bytes(weights.read_bytes()[:-100])
+    assert f"expected weights in {weights}" in failure(run("hola", model=broken))
+
+
+def test_a_flag_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["--speed", "9"])
+    assert "unrecognized arguments: --speed" in capsys.readouterr().err
+
+
+def test_bytes_that_are_no_text_are_an_error_with_their_line(
+    run: Run, translations: list[str], on_stdin: Callable[[bytes], None]
+) -> None:
+    on_stdin(TEXTS[0].encode() + b"\nma\xf1ana\n" + TEXTS[1].encode())
+    code, out, err = run()
+    assert (code, out, err.count("\n")) == (2, f"{translations[0]}\n", 1)
+    assert "standard input, line 2: expected UTF-8 text" in err
+
+
+def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "source.txt"
+    source.write_bytes(TEXTS[0].encode() + b"\nma\xf1ana\n")
+    assert f"{source}, line 2" in failure(run("--input", source, "--output", tmp_path / "new"))
+    (tmp_path / "old").write_text("before")
+    assert f"{source}, line 2" in failure(run("--input", source, "--output", tmp_path / "old"))
+    assert (tmp_path / "old").read_text() == "before"
+    missing = tmp_path / "missing" / "out.txt"
+    message = f"cannot write {missing}: No such file or directory"
+    assert message in failure(run("--output", missing, "hola"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old", "source.txt"]
+
+
+# Languages and the model that comes with the project
+
+
+@pytest.mark.parametrize(
+    ("src_lang", "tgt_lang", "expected"),
+    [
+        (None, None, ("es", "en")),
+        ("es", None, ("es", "en")),
+        ("en", None, ("en", "es")),
+        (None, "es", ("en", "es")),
+        ("en", "es", ("en", "es")),
+    ],
+)
+def test_the_language_that_is_not_named_is_the_other_one(
+    src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
+) -> None:
+    assert cli.direction(src_lang, tgt_lang) == expected
+
+
+@pytest.mark.parametrize("home", ["transformer/checkpoints", "checkpoints"])
+def test_without_a_model_the_one_that_comes_with_the_project_is_taken(
+    run: Run, random_checkpoint: Path, translations: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, home: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(cli, "PACKAGE", tmp_path / "transformer")
+    message = f"expected a model for en-es in {tmp_path / 'checkpoints' / 'en-es'}, there is none"
+    assert message in failure(run("--to", "es", "hola", model=None))
+    shutil.copytree(random_checkpoint, tmp_path / home / "es-en")
+    assert run("--device", "cpu", TEXTS[0], model=None) == (0, f"{translations[0]}\n", "")
+
+
+# How it ends
+
+
+def test_each_line_is_answered_before_the_next_and_ctrl_c_ends_it(
+    process: "subprocess.Popen[bytes]", translations: list[str]
+) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    for text, translation in zip(TEXTS, translations, strict=True):
+        process.stdin.write(f"{text}\n".encode())
+        assert process.stdout.readline().decode() == f"{translation}\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert process.stderr.read() == b"translate: stopped\n"
+
+
+def test_a_reader_that_goes_ends_it_quietly(process: "subprocess.Popen[bytes]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(b"El gato.\n")
+    assert process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(b"Nadie.\n")  # and more may come: standard input stays open
+    assert process.wait(60) == 141
+    said = b"translate: stopped: the reader of the output has closed it\n"
+    assert process.stderr.read() == said
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (UserError("expected this"), 2, "name: expected this\n"),
+        (KeyboardInterrupt(), 130, "name: stopped\n"),
+        (BrokenPipeError(), 141, "name: stopped: the reader of the output has closed it\n"),
+    ],
+)
+def test_what_ends_a_command_is_its_exit_code(
+    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, said: str
+) -> None:
+    def work() -> None:
+        raise error
+
+    assert cli.guarded(work, "name") == code
+    assert capsys.readouterr() == ("", said)
+    assert cli.guarded(lambda: None, "name") == 0
+
+
+def test_a_defect_of_the_program_is_not_hidden() -> None:
+    def work() -> None:
+        raise ZeroDivisionError("a defect")
+
+    with pytest.raises(ZeroDivisionError, match="a defect"):
+        cli.guarded(work, "name")

@@ -148,8 +148,8 @@ def _token_pairs(dataset: datasets.Dataset) -> TokenPairs:
 def _read_raw(specs: Sequence[str], langs: Languages, limit: int, folder: str) -> datasets.Dataset:
     """All pairs of all sources on the disk, tidied, in their order."""
     features = datasets.Features({
-        "src": datasets.Value("large_string"),
-        "tgt": datasets.Value("large_string"),
+        "src": datasets.Value("string"),
+        "tgt": datasets.Value("string"),
         "source": datasets.Value("int16"),
     })  # fmt: skip
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
@@ -172,13 +172,13 @@ def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> It
         yield from batch["tgt"]
 
 
-def _reasons(raw: datasets.Dataset, recipe: Recipe, **options: Any) -> NDArray[np.int64]:
+def _reasons(raw: datasets.Dataset, recipe: Recipe, **options: Any) -> NDArray[np.int8]:
     """Why each pair is dropped, or KEPT, before it is known how many pieces it has."""
     known = functools.partial(
         judge, langs=recipe.langs, config=recipe.config, held_out=recipe.held_out
     )
     judged = raw.map(known, **options)
-    reasons = _column(judged, "reason").copy()
+    reasons = _column(judged, "reason").astype(np.int8)
     kept = np.flatnonzero(reasons == KEPT)
     _, first = np.unique(_column(judged, "key")[kept], return_index=True)
     reasons[np.delete(kept, first)] = DUPLICATE
@@ -204,7 +204,7 @@ def _return_freed_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-def _examples(raw: datasets.Dataset, reasons: NDArray[np.int64]) -> dict[str, list[Pair]]:
+def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, list[Pair]]:
     """A few pairs for each reason."""
     examples = {}
     for number, name in enumerate(REASONS):

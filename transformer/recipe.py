@@ -93,7 +93,7 @@ def judge(
     return {"reason": reasons, "key": keys}
 
 
-def counts(reasons: NDArray[np.int64]) -> dict[str, int]:
+def counts(reasons: NDArray[np.int8]) -> dict[str, int]:
     """How many pairs met each reason that occurs."""
     found = np.bincount(reasons, minlength=len(REASONS))
     return {name: int(count) for name, count in zip(REASONS, found, strict=True) if count}
@@ -101,7 +101,7 @@ def counts(reasons: NDArray[np.int64]) -> dict[str, int]:
 
 def report(
     specs: Sequence[str],
-    reasons: NDArray[np.int64],
+    reasons: NDArray[np.int8],
     source: NDArray[np.int64],
     examples: Mapping[str, Sequence[Pair]],
 ) -> dict[str, Any]:

@@ -22,7 +22,7 @@ print(len(done.pairs), "pairs kept", done.pairs[len(done.pairs) - 1])
 
 
 def peak_memory(command: list[str]) -> tuple[float, float]:
-    """Runs a command; gives the peak of its memory with all its children, in GB, and seconds.
+    """Runs a command; gives the peak of its memory with all its children, in GiB, and seconds.
 
     Memory is counted as proportional set size: what processes share counts once.
     """
@@ -33,7 +33,7 @@ def peak_memory(command: list[str]) -> tuple[float, float]:
             peak = max(peak, _tree(psutil.Process(child.pid)))
             time.sleep(0.5)
     assert child.returncode == 0
-    return peak / 1e9, time.monotonic() - start
+    return peak / 2**30, time.monotonic() - start
 
 
 def _tree(process: psutil.Process) -> int:
@@ -53,7 +53,7 @@ def test_five_million_pairs_prepare_in_two_gigabytes(tmp_path: Path) -> None:
     subprocess.run([*build, "--output", str(corpus)], check=True)
     command = [sys.executable, "-c", PREPARE, str(corpus), str(tmp_path / "cache")]
     peak, seconds = peak_memory(command)
-    print(f"5,000,000 pairs prepared: peak {peak:.2f} GB, {seconds:.0f} s")
+    print(f"5,000,000 pairs prepared: peak {peak:.2f} GiB, {seconds:.0f} s")
     assert peak <= 2.0
 
 
@@ -66,7 +66,7 @@ def test_a_hundred_thousand_lines_come_out_in_constant_memory(tmp_path: Path) ->
     given.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "transformer", "--input", str(given), "--output", str(made)]
     peak, seconds = peak_memory(command)
-    print(f"100,000 lines translated: peak {peak:.2f} GB, {seconds:.0f} s")
+    print(f"100,000 lines translated: peak {peak:.2f} GiB, {seconds:.0f} s")
     translated = made.read_text(encoding="utf-8").split("\n")
     assert len(translated) == 100_001
     assert all((given == "") == (out == "") for given, out in zip(lines, translated, strict=False))

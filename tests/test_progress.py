@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from transformer.progress import (
     clock,
     differences,
     limit_reached,
-    mean_loss,
     model_card,
     progress_line,
     read_metrics,
@@ -115,11 +113,6 @@ def test_a_line_that_a_crash_cut_short_is_passed_over(
     path.write_text(whole[:-9])
     read_metrics(tmp_path)
     assert "passed over a line that a crash cut short" in caplog.text
-
-
-def test_a_mean_loss_is_nats_a_token() -> None:
-    assert mean_loss(6.0, 4) == 1.5
-    assert math.isnan(mean_loss(0.0, 0))
 
 
 def test_differences_name_the_settings_before_and_now() -> None:

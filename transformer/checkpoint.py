@@ -68,7 +68,7 @@ def replaced(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing."""
     with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _previous(folder: Path) -> Path:

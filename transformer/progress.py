@@ -6,7 +6,6 @@ Knows numbers and settings; trains nothing.
 import dataclasses
 import json
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,11 +118,6 @@ def model_card(
             _table("Training settings", dataclasses.asdict(config)),
         ]
     )
-
-
-def mean_loss(total: float, n_tokens: float) -> float:
-    """Nats a token."""
-    return total / n_tokens if n_tokens else math.nan
 
 
 def differences(

@@ -4,9 +4,7 @@ A system is a checkpoint, or translations that exist already. Knows no metric an
 """
 
 import itertools
-import json
 import logging
-import os
 import platform
 import re
 import subprocess
@@ -19,10 +17,12 @@ from typing import Any, Protocol
 
 import torch
 
+from transformer.checkpoint import write_text
 from transformer.config import DecodeConfig, UserError
 from transformer.corpus import read_pairs
 from transformer.evaluate import N_BOOTSTRAP
 from transformer.findings import Speed, Texts, judge, n_words, one_line
+from transformer.progress import read_metrics
 from transformer.report import Machine, Report, page, to_json
 from transformer.translate import Translator
 
@@ -101,7 +101,7 @@ def run(request: Request) -> tuple[Report, Path]:
         hypotheses, speed = translations(system, texts, request)
         done = replace(texts, hypotheses=hypotheses, baseline=before)
         for name, lines in done.files().items():
-            _write(folder / name, "".join(f"{line}\n" for line in lines))
+            write_text(folder / name, "".join(f"{line}\n" for line in lines))
         found.append(judge(done, speed, baseline.name if baseline else "", request.n_bootstrap))
     report = Report(
         model=system.name,
@@ -112,8 +112,8 @@ def run(request: Request) -> tuple[Report, Path]:
         machine=machine(system.translator),
         sets=tuple(found),
     )
-    _write(folder / JSON_NAME, to_json(report))
-    _write(folder / PAGE_NAME, page(report, training_metrics(system.path)))
+    write_text(folder / JSON_NAME, to_json(report))
+    write_text(folder / PAGE_NAME, page(report, training_metrics(system.path)))
     return report, folder
 
 
@@ -226,20 +226,8 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
 
 
 def training_metrics(path: Path) -> list[dict[str, Any]]:
-    """The records of metrics.jsonl in the run that a checkpoint folder lies in, if any.
-
-    The last line may be half written while the run goes on; it is left out.
-    """
-    log = path.parent / "metrics.jsonl"
-    if not path.is_dir() or not log.is_file():
-        return []
-    records = []
-    for line in log.read_text(encoding="utf-8").splitlines():
-        try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError:
-            logger.warning("%s: a line that is no JSON is left out", log)
-    return records
+    """The records of the run that a checkpoint folder lies in, if any."""
+    return read_metrics(path.parent) if path.is_dir() else []
 
 
 def machine(translator: Translates | None) -> Machine:
@@ -290,10 +278,3 @@ def _output_folder(request: Request, system: System, names: Sequence[str]) -> Pa
     except OSError as error:
         raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
     return folder
-
-
-def _write(path: Path, text: str) -> None:
-    """Replaces the file in one step, so that a reader never finds half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, path)

@@ -1,0 +1,59 @@
+"""Writes a trained model for another engine, CTranslate2 or Hugging Face Marian, and checks it.
+
+python scripts/export.py --model checkpoints/es-en --to ctranslate2 --output exported
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import get_args
+
+from transformer import cli
+from transformer.config import UserError
+from transformer.export import Quantization, Target, export
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags; their choices are those of the library."""
+    flags = argparse.ArgumentParser(
+        description="Writes a checkpoint as a CTranslate2 or a Hugging Face Marian folder, and "
+        "checks that it translates test sentences as the model does, token for token, in float32."
+    )
+    add = flags.add_argument
+    add("--model", required=True, help="checkpoint folder, or the folder of a run")
+    add("--to", required=True, choices=get_args(Target), help="the engine")
+    add("--output", required=True, type=Path, help="the folder to write, new or empty")
+    add("--quantization", choices=get_args(Quantization), default="none",
+        help="how CTranslate2 stores the weights (default: none, float32)")  # fmt: skip
+    add("--check", type=Path, help="a UTF-8 file of more sentences to check, one a line")
+    return flags
+
+
+def _sentences(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        return list(cli.read_lines(path.open("rb"), str(path)))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+def run(args: argparse.Namespace) -> None:
+    """Exports, and prints what the check found."""
+    found = export(args.model, args.output, args.to, args.quantization, _sentences(args.check))
+    print(
+        f"{args.output}: {found.n_sentences} sentences translated as by the model in float32 "
+        f"({found.n_ties} of them with a tie)"
+    )
+    if args.quantization != "none":
+        print(f"with {args.quantization} weights: {found.n_quantized} of them alike")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    args = parser().parse_args(argv)
+    return cli.guarded(lambda: run(args), "export")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,8 +7,17 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
-from transformer.config import DecodeConfig, UserError, add_arguments, from_arguments
+from transformer.config import (
+    COMPUTE_TYPE_HELP,
+    ComputeType,
+    DecodeConfig,
+    UserError,
+    add_arguments,
+    choices,
+    from_arguments,
+)
 from transformer.report import table
 from transformer.systems import PAGE_NAME, Request, run
 
@@ -28,8 +37,9 @@ def parser() -> argparse.ArgumentParser:
     add("--from", dest="src_lang", help="source language, where there is no checkpoint")
     add("--to", dest="tgt_lang", help="target language, where there is no checkpoint")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     add("--limit", type=int, help="only the first sentences of each test set")
-    add_arguments(flags, DecodeConfig, skip=("n_best",))
+    add_arguments(flags, DecodeConfig, skip=("n_best", "scores"))
     return flags
 
 
@@ -50,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 tgt_lang=given.tgt_lang,
                 device=given.device,
                 limit=given.limit,
-                decode=from_arguments(DecodeConfig, given),
+                compute_type=given.compute_type,
+                decode=replace(from_arguments(DecodeConfig, given), scores=False),
             )
         )
     except UserError as error:

@@ -9,12 +9,20 @@ Shapes: B sentences, S source, N beams, R rows still searching, V vocabulary.
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig
+from transformer.engine import Engine, EngineState
+from transformer.graphs import GraphEngine
 from transformer.model import DecoderState, Transformer
+from transformer.slots import GraphState
+
+Decodable = Transformer | Engine | GraphEngine
+State = DecoderState | EngineState | GraphState
+RUN = 64  # tokens whose highest logit stands for them in the search for the best
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ def length_penalty(length: int, alpha: float) -> float:
     return float(((5 + length) / 6) ** alpha)
 
 
-def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
+def length_limits(model: Decodable, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
     """Most tokens that each row may get, end mark included: (B, S) -> (B,).
 
     `max_ratio` times the source plus 10, and what the model has positions for.
@@ -44,57 +52,83 @@ def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int
     return limits.clamp(max=model.config.max_len)
 
 
-def _next_log_probs(logits: Tensor, may_go_on: Tensor) -> Tensor:
-    """(R, V), (R,) -> (R, V): padding and start never follow; at the limit only the end does."""
-    log_probs = logits.float().log_softmax(-1)
-    log_probs[:, [PAD_ID, BOS_ID]] = -math.inf
-    only_end = torch.full_like(log_probs[:1], -math.inf)
-    only_end[:, EOS_ID] = 0.0
-    return torch.where(may_go_on[:, None], log_probs, log_probs + only_end)
+def _limited(logits: Tensor, may_go_on: Tensor) -> Tensor:
+    """Padding and start never follow; at the limit only the end does: (R, V), (R,) -> (R, V)."""
+    logits[:, [PAD_ID, BOS_ID]] = -math.inf
+    if not may_go_on.all():
+        ends = logits[~may_go_on, EOS_ID]
+        logits[~may_go_on] = -math.inf
+        logits[~may_go_on, EOS_ID] = ends
+    return logits
 
 
-def _start(
-    model: Transformer, src: Tensor, prefix: Sequence[int]
-) -> tuple[Tensor, DecoderState, Tensor]:
-    """Reads the source and the forced prefix: -> (B, P) tokens, state, (B, V) next logits."""
+def _read(model: Decodable, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    """Next logits after one token a row, or several: (R, T) -> (R, V), new state."""
+    logits, state = model.decode(tokens, state)  # type: ignore[arg-type]  # each its own state
+    return logits[:, -1].float(), state
+
+
+def _choose(
+    model: Decodable, tokens: Tensor, state: State, may_go_on: Tensor, scored: bool
+) -> tuple[Tensor, Tensor, State]:
+    """The likeliest next token, and its log-probability if `scored`: (R, T) -> 2 x (R,), state."""
+    if isinstance(model, Engine) and not scored:
+        if tokens.size(1) > 1:
+            _, state = model.decode(tokens[:, :-1], cast(EngineState, state))
+        best, state = model.best(tokens[:, -1], cast(EngineState, state))
+        return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
+    logits, state = _read(model, tokens, state)
+    total = logits.logsumexp(-1)
+    highest, best = _limited(logits, may_go_on).max(-1)
+    return best, highest - total, state
+
+
+def _prefixed(model: Decodable, src: Tensor, prefix: Sequence[int]) -> Tensor:
+    """The start mark and the forced prefix: -> (B, 1 + P)."""
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
         )
-    tokens = torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
-    logits, state = model.decode(tokens, model.encode(src))
-    return tokens, state, logits[:, -1]
+    return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
 
 
 @torch.inference_mode()
 def greedy_search(
-    model: Transformer, src: Tensor, *, max_ratio: float = 2.0, prefix: Sequence[int] = ()
+    model: Decodable,
+    src: Tensor,
+    *,
+    max_ratio: float = 2.0,
+    prefix: Sequence[int] = (),
+    scored: bool = True,
 ) -> list[Hypothesis]:
     """The likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
 
-    A forced prefix is part of the ids, not of the score.
+    A forced prefix is part of the ids, not of the score; without `scored` that is not a number.
     """
     limits = length_limits(model, src, max_ratio, len(prefix))
-    tokens, state, logits = _start(model, src, prefix)
+    tokens = _prefixed(model, src, prefix)
+    if isinstance(model, GraphEngine) and not scored:
+        return [Hypothesis(ids, math.nan) for ids in model.greedy(src, tokens, limits)]
+    state: State = model.encode(src)
     rows = torch.arange(src.size(0), device=src.device)  # (R,) which sentence a row searches
     scores = torch.zeros(src.size(0), device=src.device)
-    found: dict[int, Hypothesis] = {}
+    new, found = tokens, dict[int, Hypothesis]()
     while True:
-        log_probs = _next_log_probs(logits, tokens.size(1) < limits[rows])
-        best, chosen = log_probs.max(-1)  # (R,)
-        scores = scores + best
+        going = tokens.size(1) < limits[rows]
+        chosen, gained, state = _choose(model, new, state, going, scored)
+        scores = scores + gained
         ended = chosen == EOS_ID
         for row in ended.nonzero().flatten().tolist():
             ids = tuple(tokens[row, 1:].tolist())
-            found[int(rows[row])] = Hypothesis(ids, float(scores[row]))
+            found[int(rows[row])] = Hypothesis(ids, float(scores[row]) if scored else math.nan)
         if len(found) == src.size(0):
             return [found[i] for i in range(src.size(0))]
-        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
+        new = chosen[:, None]
+        tokens = torch.cat([tokens, new], dim=1)
         if ended.any():
-            rows, scores, tokens = rows[~ended], scores[~ended], tokens[~ended]
-            state = state.select(~ended)
-        logits, state = model.decode(tokens[:, -1:], state)
-        logits = logits[:, -1]
+            kept = (~ended).nonzero().flatten()
+            rows, scores, tokens, new = rows[kept], scores[kept], tokens[kept], new[kept]
+            state = state.select(kept)
 
 
 @dataclasses.dataclass
@@ -115,15 +149,34 @@ class _Beams:
         return sorted(self.finished, key=lambda h: -h.score)[:n]
 
 
-def _expand(scores: Tensor, log_probs: Tensor, beam_size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The 2N best continuations of each sentence: (R, N), (R x N, V) -> 3 x (R, 2N).
+def _highest(logits: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """topk over the vocabulary, by way of the highest in each run of 64: (R, V) -> 2 x (R, k)."""
+    n_runs = logits.size(1) // RUN
+    if n_runs < 2 * number:
+        best, places = logits.topk(min(number, logits.size(1)), dim=1)
+        return best, places
+    runs = logits[:, : n_runs * RUN].view(len(logits), n_runs, RUN)
+    chosen = runs.amax(-1).topk(number, dim=1).indices  # (R, k) no other run holds one of the best
+    at = (chosen[:, :, None] * RUN + torch.arange(RUN, device=logits.device)).flatten(1)
+    rest = torch.arange(n_runs * RUN, logits.size(1), device=logits.device)
+    at = torch.cat([at, rest.expand(len(at), -1)], dim=1)
+    best, places = logits.gather(1, at).topk(number, dim=1)
+    return best, at.gather(1, places)
+
+
+def _expand(
+    scores: Tensor, logits: Tensor, may_go_on: Tensor, beam_size: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The 2N best continuations of each sentence: (B, N), (B x N, V), (B x N,) -> 3 x (B, 2N).
 
     Gives their scores, the beam that each continues, and its token.
     """
-    n_rows, vocab_size = scores.size(0), log_probs.size(-1)
-    totals = (scores.view(-1, 1) + log_probs).view(n_rows, -1)  # (R, N x V)
+    total = logits.logsumexp(-1, keepdim=True)
+    highest, tokens = _highest(_limited(logits, may_go_on), 2 * beam_size)  # (B x N, k)
+    per_beam = highest.size(1)
+    totals = (scores.view(-1, 1) + (highest - total)).view(len(scores), -1)  # (B, N x k)
     best, places = totals.topk(min(2 * beam_size, totals.size(1)), dim=1)
-    return best, places // vocab_size, places % vocab_size
+    return best, places // per_beam, tokens.view(len(scores), -1).gather(1, places)
 
 
 def _settle(
@@ -157,7 +210,7 @@ def _settle(
 
 @torch.inference_mode()
 def beam_search(
-    model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
+    model: Decodable, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
     """The n best of `beam_size` hypotheses, best first: (B, S) -> B lists.
 
@@ -165,16 +218,17 @@ def beam_search(
     """
     size = config.beam_size
     limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
-    tokens, state, logits = _start(model, src, prefix)
-    every = torch.arange(src.size(0), device=src.device).repeat_interleave(size)
-    tokens, state, logits = tokens[every], state.select(every), logits[every]
+    tokens = _prefixed(model, src, prefix)
+    logits, state = _read(model, tokens, model.encode(src))
+    state = state.repeat(size)
+    tokens, logits = (one.repeat_interleave(size, 0) for one in (tokens, logits))
     beams = [_Beams(size, []) for _ in range(src.size(0))]
     active = list(beams)
     scores = torch.full((src.size(0), size), -math.inf, device=src.device)
     scores[:, 0] = 0.0  # the beams are still equal: only the first one counts
     while True:
         may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
-        candidates = _expand(scores, _next_log_probs(logits, may_go_on), size)
+        candidates = _expand(scores, logits, may_go_on, size)
         places, going = _settle(active, tokens, candidates, config.alpha)
         if not any(going):
             return [beam.best(config.n_best) for beam in beams]
@@ -184,15 +238,16 @@ def beam_search(
         rows = (keep[:, None] * size + parents).flatten()  # (R x N,) of the rows before
         tokens = torch.cat([tokens[rows], chosen.view(-1, 1)], dim=1)
         active, limits = [active[row] for row in keep.tolist()], limits[keep]
-        logits, state = model.decode(tokens[:, -1:], state.select(rows))
-        logits = logits[:, -1]
+        logits, state = _read(model, tokens[:, -1:], state.select(rows))
 
 
 def search(
-    model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
+    model: Decodable, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
     """Greedy for one beam, beam search for more: (B, S) -> B lists, best first."""
     if config.beam_size == 1:
-        best = greedy_search(model, src, max_ratio=config.max_ratio, prefix=prefix)
+        best = greedy_search(
+            model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores
+        )
         return [[hypothesis] for hypothesis in best]
     return beam_search(model, src, config, prefix=prefix)

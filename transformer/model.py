@@ -39,6 +39,11 @@ class DecoderState:
             self.length,
         )
 
+    def repeat(self, n_beams: int) -> "DecoderState":
+        """N equal rows for each one, one after the other."""
+        rows = torch.arange(self.memory_mask.size(0), device=self.memory_mask.device)
+        return self.select(rows.repeat_interleave(n_beams))
+
 
 class Transformer(nn.Module):
     """One embedding table, used three times: source, target and output (section 3.4)."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import torch
 
 from transformer.checkpoint import write_text
-from transformer.config import DecodeConfig, UserError
+from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.corpus import read_pairs
 from transformer.evaluate import N_BOOTSTRAP
 from transformer.findings import Speed, Texts, judge, n_words, one_line
@@ -74,6 +74,7 @@ class Request:
     src_lang: str | None = None
     tgt_lang: str | None = None
     device: str = "auto"
+    compute_type: ComputeType = "auto"
     limit: int | None = None
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
@@ -86,8 +87,9 @@ def run(request: Request) -> tuple[Report, Path]:
     compared, NAME.baseline. The lines are written before anything is scored.
     """
     names = set_names(request.tests, request.names)
-    system = open_system(request.model, request.device)
-    baseline = open_system(request.compare, request.device) if request.compare else None
+    on = request.device, request.compute_type
+    system = open_system(request.model, *on)
+    baseline = open_system(request.compare, *on) if request.compare else None
     opened = [system, baseline] if baseline else [system]
     languages = direction(opened, request.src_lang, request.tgt_lang)
     sets = [
@@ -138,7 +140,7 @@ def _bare_name(spec: str) -> str:
     return name.rpartition(".")[0] if pair else name  # of a Moses pair, without the language
 
 
-def open_system(spec: str, device: str = "auto") -> System:
+def open_system(spec: str, device: str = "auto", compute_type: ComputeType = "auto") -> System:
     """Loads a checkpoint folder. A file of translations, one a line, or the folder of an earlier
     report is read when the test set is known."""
     path = Path(spec)
@@ -148,7 +150,7 @@ def open_system(spec: str, device: str = "auto") -> System:
         )
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
-    translator: Translates = Translator.load(path, device)
+    translator: Translates = Translator.load(path, device, compute_type)
     return System(name=translator.name, path=path, translator=translator)
 
 

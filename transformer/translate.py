@@ -14,9 +14,11 @@ from typing import Self
 import torch
 
 from transformer import checkpoint
-from transformer.batching import source_batch
-from transformer.config import DecodeConfig, UserError
-from transformer.decoding import search
+from transformer.bulk import search_all
+from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.decoding import Decodable
+from transformer.engine import Engine
+from transformer.graphs import GraphEngine
 from transformer.model import Transformer
 from transformer.segment import segments, split_long
 from transformer.tokenizer import Tokenizer
@@ -79,19 +81,25 @@ class Translator:
         tokenizer: Tokenizer,
         langs: tuple[str, str],
         name: str = "model",
+        compute_type: ComputeType = "auto",
     ) -> None:
+        """Packs the model for its device, a CPU or a GPU; elsewhere it runs as it is."""
         self.model = model.eval()
+        packed = {"cpu": Engine, "cuda": GraphEngine}.get(model.device.type)
+        self.engine: Decodable = packed(model, compute_type) if packed else model
         self.tokenizer = tokenizer
         self.src_lang, self.tgt_lang = langs
         self.name = name
         self.config = model.config
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+    def load(
+        cls, folder: str | Path, device: str = "auto", compute_type: ComputeType = "auto"
+    ) -> Self:
         """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors."""
         opened = checkpoint.load(folder, pick_device(device))
         langs = opened.src_lang, opened.tgt_lang
-        return cls(opened.model, opened.tokenizer, langs, name=str(folder))
+        return cls(opened.model, opened.tokenizer, langs, str(folder), compute_type)
 
     @property
     def device(self) -> torch.device:
@@ -149,23 +157,18 @@ class Translator:
     def _search(
         self, sources: Sequence[Sequence[int]], decode: DecodeConfig
     ) -> list[tuple[Candidate, ...]]:
-        """Searches all sources, long ones first, in batches of about equal length."""
-        order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
-        results: list[tuple[Candidate, ...]] = [()] * len(sources)
-        while order:
-            size = max(1, decode.batch_tokens // ((len(sources[order[0]]) + 1) * decode.beam_size))
-            rows, order = order[:size], order[size:]
-            src = source_batch([sources[i] for i in rows]).to(self.device)
-            for row, hypotheses in zip(rows, search(self.model, src, decode), strict=True):
-                results[row] = tuple(
-                    Candidate(
-                        text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
-                        score=h.score,
-                        tokens=self.tokenizer.pieces(h.ids),
-                    )
-                    for h in hypotheses
+        """Searches all sources: the candidates of each, best first."""
+        return [
+            tuple(
+                Candidate(
+                    text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
+                    score=h.score,
+                    tokens=self.tokenizer.pieces(h.ids),
                 )
-        return results
+                for h in hypotheses
+            )
+            for hypotheses in search_all(self.engine, sources, decode)
+        ]
 
     def _join(
         self,

@@ -51,7 +51,9 @@ class Validation:
         found = {"loss": self.loss(model)}
         if self.translated:
             sources, references = zip(*self.translated, strict=True)
-            translator = Translator(model, self.tokenizer, self.langs, name="validation")
+            translator = Translator(
+                model, self.tokenizer, self.langs, name="validation", compute_type="float32"
+            )
             results = translator.translate(sources)
             found["bleu"] = bleu([result.text for result in results], references)
         return found

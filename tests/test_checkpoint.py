@@ -21,9 +21,7 @@ from transformer.checkpoint import (
     load,
     load_training,
     load_weights,
-    replaced_folder,
     save,
-    write_text,
 )
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
@@ -91,6 +89,48 @@ def test_weights_of_half_the_size_are_loaded_as_float32(
     save(tmp_path / "half", weights, config, phrase_tokenizer, ("es", "en"), "")
     found = load(tmp_path / "half").model.state_dict()
     assert same(found, {name: tensor.float() for name, tensor in weights.items()})
+
+
+def mapped(path: Path) -> list[range]:
+    """The addresses at which this process sees the file itself."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("this system does not tell what is mapped")
+    lines = [line.split() for line in maps.read_text(encoding="utf-8").splitlines()]
+    ends = [line[0].split("-") for line in lines if line[-1] == str(path)]
+    return [range(int(start, 16), int(end, 16)) for start, end in ends]
+
+
+def test_weights_stored_as_float32_are_mapped_and_not_copied(
+    save_as: Save, tmp_path: Path, phrase_tokenizer: Tokenizer
+) -> None:
+    weights = save_as()
+    loaded = load(tmp_path / "model")
+    places = mapped(tmp_path / "model/model.safetensors")
+    assert places
+    for name, tensor in loaded.model.named_parameters():
+        assert any(tensor.data_ptr() in place for place in places), name
+    half = {name: tensor.half() for name, tensor in weights.items()}
+    save(tmp_path / "half", half, loaded.model.config, phrase_tokenizer, ("es", "en"), "")
+    raw = load_weights(tmp_path / "half")
+    places = mapped(tmp_path / "half/model.safetensors")
+    assert all(any(t.data_ptr() in place for place in places) for t in raw.values())
+
+
+def test_what_is_mapped_can_be_changed_and_the_file_stays(save_as: Save, tmp_path: Path) -> None:
+    weights = save_as()
+    model = load(tmp_path / "model").model
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    assert same(load_weights(tmp_path / "model"), weights)
+
+
+def test_loading_draws_no_random_numbers(save_as: Save, tmp_path: Path) -> None:
+    save_as()
+    before = torch.random.get_rng_state()
+    load(tmp_path / "model")
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 def test_training_goes_on_from_what_was_given(save_as: Save, tmp_path: Path) -> None:
@@ -282,26 +322,6 @@ def test_a_crash_before_the_predecessor_is_gone_leaves_the_new_checkpoint(
     newer = save_as(seed=3)
     assert same(load_weights(tmp_path / "model"), newer)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_a_failing_block_replaces_neither_folder_nor_file(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/text").write_text("old")
-
-    def fail(folder: Path) -> None:
-        with replaced_folder(folder) as new:
-            (new / "text").write_text("new")
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        fail(tmp_path / "a")
-    assert (tmp_path / "a/text").read_text() == "old"
-    write_text(tmp_path / "b", "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(tmp_path / "b", "new \ud800")
-    assert (tmp_path / "b").read_text() == "old"
-    write_text(tmp_path / "b", "new ñ\n")
-    assert (tmp_path / "b").read_text(encoding="utf-8") == "new ñ\n"
 
 
 def test_the_average_of_equal_checkpoints_is_that_checkpoint(save_as: Save, tmp_path: Path) -> None:

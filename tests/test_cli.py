@@ -324,3 +324,77 @@ def test_a_defect_of_the_program_is_not_hidden() -> None:
 
     with pytest.raises(ZeroDivisionError, match="a defect"):
         cli.guarded(work, "name")
+
+
+# What it needs
+
+
+def python(code: str, *args: object) -> str:
+    """What a program prints to standard output in a fresh interpreter; it must end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, args)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (["--help"], 0),
+        (["--speed", "9"], 2),
+        (["--from", "es", "--to", "es", "hola"], 2),
+        (["--from", "en", "hola"], 2),
+        (["--input", "a.txt", "hola"], 2),
+        (["--input", "/nothing/a.txt"], 2),
+        (["--output", "/nothing/a.txt", "hola"], 2),
+        (["--n-best", "2", "hola"], 2),
+        (["--model", "/nothing", "hola"], 2),
+    ],
+)
+def test_help_and_mistakes_are_answered_without_torch(
+    random_checkpoint: Path, flags: list[str], code: int
+) -> None:
+    said = python(
+        "import sys\n"
+        "from transformer import cli\n"
+        "try:\n"
+        "    code = cli.main(sys.argv[1:])\n"
+        "except SystemExit as ended:\n"
+        "    code = ended.code\n"
+        "print()\n"
+        "print(code, *sys.modules.keys() & {'torch', 'numpy', 'safetensors', 'sentencepiece'})\n",
+        *("--model", random_checkpoint, *flags),
+    )
+    assert said.splitlines()[-1] == str(code)
+
+
+def test_a_translation_imports_nothing_that_it_does_not_need(random_checkpoint: Path) -> None:
+    said = python(
+        "import sys, torch\n"
+        "before = {*sys.modules}\n"
+        "from transformer import cli\n"
+        "assert cli.main(sys.argv[1:]) == 0\n"
+        "print(*{*sys.modules} - before)\n",
+        *("--model", random_checkpoint, "--device", "cpu", *TEXTS),
+    )
+    modules = said.splitlines()[-1].split()
+    tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names
+    assert tops - {"numpy"} == {"transformer", "safetensors", "sentencepiece"}
+    # Torch's compiler, which some of its functions import unasked, would take another second.
+    assert not [module for module in modules if module.startswith("torch.")]
+
+
+def test_the_garbage_collector_works_on_after_the_start(random_checkpoint: Path) -> None:
+    said = python(
+        "import gc, sys\n"
+        "from transformer import cli\n"
+        "assert cli.main(sys.argv[1:]) == 0\n"
+        "print(gc.isenabled(), gc.get_freeze_count())\n",
+        *("--model", random_checkpoint, "--device", "cpu", TEXTS[0]),
+    )
+    assert said.splitlines()[-1] == "True 0"

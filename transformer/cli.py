@@ -5,7 +5,10 @@ translate, so that `--help` and mistakes answer at once.
 """
 
 import argparse
+import atexit
 import contextlib
+import dataclasses
+import gc
 import json
 import os
 import signal
@@ -14,10 +17,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from transformer.config import DecodeConfig, UserError, add_arguments, from_arguments
+from transformer.config import (
+    COMPUTE_TYPE_HELP,
+    ComputeType,
+    DecodeConfig,
+    UserError,
+    add_arguments,
+    choices,
+    from_arguments,
+)
+from transformer.folder import find, read_config
 
 if TYPE_CHECKING:
-    from transformer.translate import Translation
+    from transformer.translate import Translation, Translator
 
 PACKAGE = Path(__file__).resolve().parent
 LANGUAGES = ("es", "en")
@@ -61,8 +73,9 @@ def parser() -> argparse.ArgumentParser:
     add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: en)")
     add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     add("--json", action="store_true", help="a JSON object a line: translation, score, tokens")
-    add_arguments(flags, DecodeConfig)
+    add_arguments(flags, DecodeConfig, skip=("scores",))
     return flags
 
 
@@ -102,19 +115,22 @@ def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
                 raise UserError(f"{name}, line {number}: expected UTF-8 text: {error}") from error
 
 
+@contextlib.contextmanager
+def _able_to(do: str) -> Iterator[None]:
+    """An error of the operating system means that this cannot be done: a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot {do}: {error.strerror}") from error
+
+
 def _texts(args: argparse.Namespace) -> Iterable[str]:
     if args.text:
-        try:
-            "".join(args.text).encode()
-        except UnicodeEncodeError as error:
-            raise UserError(f"expected UTF-8 text in the arguments: {error}") from error
         return args.text
     name = str(args.input or "standard input")
-    try:
+    with _able_to(f"read {name}"):
         # Not sys.stdin: Python cannot exit while a thread waits for a line of it.
         file = open(args.input or 0, "rb", closefd=args.input is not None)  # noqa: SIM115
-    except OSError as error:
-        raise UserError(f"cannot read {name}: {error.strerror}") from error
     return read_lines(file, name)
 
 
@@ -129,12 +145,11 @@ def _printer(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
     target = args.output if special else args.output.resolve()
     written = target if special else target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with written.open("w", encoding="utf-8", newline="\n") as file:
-            yield lambda line: print(line, file=file)
-        if not special:
-            os.replace(written, target)
-    except OSError as error:
-        raise UserError(f"cannot write {args.output}: {error.strerror}") from error
+        with _able_to(f"write {args.output}"):
+            with written.open("w", encoding="utf-8", newline="\n") as file:
+                yield lambda line: print(line, file=file)
+            if not special:
+                os.replace(written, target)
     finally:
         if not special:
             written.unlink(missing_ok=True)
@@ -157,22 +172,60 @@ def shown(translation: "Translation", as_json: bool, n_best: int) -> Iterator[st
         yield translation.text
 
 
-def run(args: argparse.Namespace) -> None:
-    """Translates what the arguments name; raises UserError for what a person can mend."""
+def _check(args: argparse.Namespace) -> None:
+    """Raises a UserError for each mistake in texts and files that shows before torch is there."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
-    decode = from_arguments(DecodeConfig, args)
+    try:
+        "".join(args.text).encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"expected UTF-8 text in the arguments: {error}") from error
+    if args.input:
+        with _able_to(f"read {args.input}"):
+            args.input.stat()
+    if args.output:
+        with _able_to(f"write {args.output}"):
+            args.output.resolve().parent.stat()
+
+
+def _model_for(args: argparse.Namespace) -> str | Path:
+    """The checkpoint folder to translate with; UserError unless it is for the languages asked."""
     langs = direction(args.src_lang, args.tgt_lang)
     folder = args.model or default_model(langs)
-    from transformer.translate import Translator  # late: torch takes a second to import
-
-    translator = Translator.load(folder, args.device)
-    asked = (args.src_lang or translator.src_lang, args.tgt_lang or translator.tgt_lang)
-    if asked != (translator.src_lang, translator.tgt_lang):
+    _, (src_lang, tgt_lang) = read_config(find(folder))
+    if (args.src_lang or src_lang, args.tgt_lang or tgt_lang) != (src_lang, tgt_lang):
         raise UserError(
             f"expected a model for {'-'.join(langs)}, but {folder} translates "
-            f"{translator.src_lang} to {translator.tgt_lang}"
+            f"{src_lang} to {tgt_lang}"
         )
+    return folder
+
+
+def _translator() -> "type[Translator]":
+    """Imports the library, once there is something to translate: torch takes a second.
+
+    Nearly all that an import makes stays to the end. So the garbage collector, which would look
+    through it some 370 times, rests meanwhile, and at the exit it leaves all to the system.
+    """
+    atexit.register(gc.freeze)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        from transformer.translate import Translator
+    finally:
+        if collecting:
+            gc.enable()
+    return Translator
+
+
+def run(args: argparse.Namespace) -> None:
+    """Translates what the arguments name; raises UserError for what a person can mend."""
+    _check(args)
+    decode = from_arguments(DecodeConfig, args)
+    if not args.json:
+        decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
+    folder = _model_for(args)
+    translator = _translator().load(folder, args.device, args.compute_type)
     with _printer(args) as write:
         for translation in translator.stream(_texts(args), decode):
             for line in shown(translation, args.json, decode.n_best):

@@ -11,13 +11,16 @@ from torch import Tensor
 from transformer.attention import KV, padding_mask
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, ModelConfig
 from transformer.decoding import (
+    RUN,
     Hypothesis,
+    _highest,
     beam_search,
     greedy_search,
     length_limits,
     length_penalty,
     search,
 )
+from transformer.engine import Engine
 from transformer.model import DecoderState, Transformer
 
 V = 13
@@ -278,6 +281,32 @@ def test_a_forced_prefix_begins_every_result_and_does_not_count_in_the_score(
         for h in found:
             assert h.ids[:3] == prefix
             assert h.score == pytest.approx(log_prob(model, src, h.ids, n_prefix=3), abs=1e-4)
+
+
+@pytest.mark.parametrize("prefix", [(), (10, 4, 7)])
+def test_without_scores_greedy_search_finds_the_same_ids(
+    make_wanderer: Make, prefix: tuple[int, ...]
+) -> None:
+    model = make_wanderer()
+    for one in (model, Engine(model, "float32")):
+        scored = search(one, SRC, DecodeConfig(), prefix=prefix)
+        bare = search(one, SRC, DecodeConfig(scores=False), prefix=prefix)
+        assert [found[0].ids for found in bare] == [found[0].ids for found in scored]
+        assert all(math.isnan(found[0].score) for found in bare)
+        assert not any(math.isnan(found[0].score) for found in scored)
+
+
+@pytest.mark.parametrize("number", [1, 2, 8])
+@pytest.mark.parametrize("size", [3, RUN - 1, 2 * RUN, 16 * RUN, 16 * RUN + 1, 17 * RUN - 1])
+def test_the_highest_logits_are_those_of_topk(size: int, number: int) -> None:
+    logits = torch.randn(5, size, generator=torch.Generator().manual_seed(size))
+    logits[1, : size // 2] = -math.inf
+    logits[2, -2:] = 9.0  # the best ones at the end, after the last whole run
+    logits[3, : min(size, 8)] = torch.arange(10.0, 18.0)[:size]  # all in one run
+    best, places = _highest(logits, number)
+    assert torch.equal(best, logits.topk(min(number, size), dim=1).values)
+    assert torch.equal(logits.gather(1, places), best)
+    assert all(len(set(row)) == len(row) for row in places.tolist())
 
 
 def test_forcing_what_greedy_search_would_say_changes_nothing(make_wanderer: Make) -> None:

@@ -189,6 +189,14 @@ def test_selected_rows_decode_as_those_rows(make_model: Make, rows: list[int]) -
     assert_close(next_scores(model, chosen, TGT[rows, 3:]), expected)
 
 
+def test_repeated_rows_decode_as_their_originals_one_after_the_other(make_model: Make) -> None:
+    model, rows = make_model(), torch.tensor([0, 0, 0, 1, 1, 1])
+    _, state = model.decode(TGT[:, :3], model.encode(SRC))
+    expected, _ = model.decode(TGT[:, 3:], state)
+    found, _ = model.decode(TGT[rows, 3:], state.repeat(3))
+    assert_close(found, expected[rows])
+
+
 def test_rows_are_selected_by_a_mask_and_before_the_first_step_too(make_model: Make) -> None:
     model = make_model()
     chosen = model.encode(SRC).select(torch.tensor([False, True]))

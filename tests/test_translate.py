@@ -13,7 +13,7 @@ import torch
 from hypothesis import strategies
 from torch import Tensor
 
-from transformer import translate
+from transformer import bulk, translate
 from transformer.config import EOS_ID, PAD_ID, DecodeConfig, ModelConfig, UserError
 from transformer.decoding import Hypothesis
 from transformer.model import Transformer
@@ -52,7 +52,7 @@ def echo(model: Transformer, src: Tensor, config: DecodeConfig) -> list[list[Hyp
 @pytest.fixture
 def echoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Translations that are their sources: what is lost or moved shows."""
-    monkeypatch.setattr(translate, "search", echo)
+    monkeypatch.setattr(bulk, "search", echo)
 
 
 # Texts
@@ -117,7 +117,7 @@ def test_a_very_long_text_is_translated_whole(
         widths.append(src.size(1))
         return echo(model, src, config)
 
-    monkeypatch.setattr(translate, "search", search)
+    monkeypatch.setattr(bulk, "search", search)
     (result,) = translator.translate([text])
     assert result.text == text
     assert max(widths) <= translator.config.max_len // 2
@@ -136,7 +136,7 @@ def test_a_very_long_text_passes_through_the_model(translator: Translator) -> No
 @hypothesis.settings(max_examples=60, deadline=None)
 def test_no_text_is_lost_or_moved(translator: Translator, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translate, "search", echo)
+        patch.setattr(bulk, "search", echo)
         results = translator.translate(texts)
     assert [result.source for result in results] == texts
     for text, result in zip(texts, results, strict=True):
@@ -149,7 +149,7 @@ def test_a_translated_sentence_is_one_line_without_white_space_around_it(
 ) -> None:
     pieces = translator.tokenizer.pieces(range(translator.config.vocab_size))
     ids = tuple(pieces.index(piece) for piece in ("▁", "<0x0A>", "a", "<0x0A>", "<0x0D>", "b", "▁"))
-    monkeypatch.setattr(translate, "search", lambda *_: [[Hypothesis(ids, -1.0)]])
+    monkeypatch.setattr(bulk, "search", lambda *_: [[Hypothesis(ids, -1.0)]])
     assert translator.translate(["Hola.\n"])[0].text == "a b\n"
 
 
@@ -187,7 +187,7 @@ def test_the_kth_translation_of_a_text_is_made_of_the_kth_of_its_sentences(
         answers = [found[translator.tokenizer.decode(content(row))] for row in src]
         return [[Hypothesis(tuple(encode(t)), score) for t, score in texts] for texts in answers]
 
-    monkeypatch.setattr(translate, "search", search)
+    monkeypatch.setattr(bulk, "search", search)
     (result,) = translator.translate(["agua\nNadie"], DecodeConfig(beam_size=3, n_best=3))
     assert [(c.text, c.score) for c in result.candidates] == [
         ("water\nnobody", -1.5), ("wet\nnobody", -2.5), ("sea\nnobody", -4.5)
@@ -204,7 +204,7 @@ def test_batches_keep_to_their_budget_and_change_no_translation(
         shapes.append(src.shape)
         return echo(model, src, config)
 
-    monkeypatch.setattr(translate, "search", search)
+    monkeypatch.setattr(bulk, "search", search)
     texts = [text for text in TEXTS if text != "Hoy.\n\n  Mañana.\n"]
     results = translator.translate(texts, DecodeConfig(batch_tokens=budget, beam_size=beam_size))
     assert [result.text for result in results] == texts

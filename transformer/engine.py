@@ -9,7 +9,6 @@ Shapes: B sentences, N beams, R = B x N rows, S source, P target positions in th
 so far, L layers, H heads, C channels of a head, D model width, V vocabulary.
 """
 
-import copy
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -21,13 +20,16 @@ from torch.nn import functional as F
 
 from transformer import native
 from transformer.config import PAD_ID, ComputeType
-from transformer.layers import DecoderLayer, EncoderLayer, Residual
+from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from transformer.packing import (
     Activation,
     Linear,
+    Sublayer,
     fits_native,
     merge,
+    normalise,
+    own,
     pack,
     parts,
     pick_compute_type,
@@ -84,33 +86,6 @@ class EngineState:
         return dataclasses.replace(self, length=self.length + 1)
 
 
-class _Sublayer:
-    """x + f(norm(x)), or norm(x + f(x))."""
-
-    def __init__(self, residual: Residual) -> None:
-        self.norm, self.post = _own(residual.norm), residual.post
-
-    def before(self, x: Tensor) -> Tensor:
-        """What the sublayer reads: (rows, D) -> (rows, D)."""
-        return x if self.post else _normalise(self.norm, x)
-
-    def after(self, x: Tensor, y: Tensor) -> Tensor:
-        """The residual stream x with the sublayer's output y, which is overwritten."""
-        y += x
-        return _normalise(self.norm, y) if self.post else y
-
-
-def _own(norm: nn.Module) -> nn.Module:
-    """A copy in float32 that later changes of the model do not reach."""
-    return copy.deepcopy(norm).float().requires_grad_(False)
-
-
-def _normalise(norm: nn.Module, x: Tensor) -> Tensor:
-    if not isinstance(norm, nn.LayerNorm):  # the last norm of a post-norm model is none
-        return x
-    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
-
-
 class _Layer:
     """The packed maps of an encoder layer, or of a decoder layer, which has two more."""
 
@@ -123,12 +98,12 @@ class _Layer:
         self.self_out = pack(*parts(attend.out), kind)
         self.expand = pack(*parts(feed.expand), kind, activation)
         self.contract = pack(*parts(feed.contract), kind)
-        self.self_residual = _Sublayer(layer.self_residual)
-        self.feed_residual = _Sublayer(layer.feed_residual)
+        self.self_residual = Sublayer(layer.self_residual)
+        self.feed_residual = Sublayer(layer.feed_residual)
         if isinstance(layer, DecoderLayer):
             self.cross_query = pack(*parts(layer.cross_attention.query, scale), kind)
             self.cross_out = pack(*parts(layer.cross_attention.out), kind)
-            self.cross_residual = _Sublayer(layer.cross_residual)
+            self.cross_residual = Sublayer(layer.cross_residual)
 
     def feed(self, x: Tensor) -> Tensor:
         """The feed-forward sublayer: (rows, D) -> (rows, D)."""
@@ -157,7 +132,7 @@ class Engine:
         cross = [one.cross_attention for one in layers]
         self._memory = pack(*merge(*(parts(m) for a in cross for m in (a.key, a.value))), kind)
         self._output = pack(self._table, torch.zeros(config.vocab_size), kind)
-        self._encoder_norm, self._decoder_norm = _own(model.encoder_norm), _own(model.decoder_norm)
+        self._encoder_norm, self._decoder_norm = own(model.encoder_norm), own(model.decoder_norm)
         self._native: tuple[native.NativeStack, native.NativeStack] | None = None
         if self.is_native:
             self._native = (
@@ -203,7 +178,7 @@ class Engine:
             heads = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
             y = layer.self_out(heads.transpose(1, 2).reshape(n_rows * length, -1))
             x = layer.feed(layer.self_residual.after(x, y))
-        merged = self._memory(_normalise(self._encoder_norm, x))
+        merged = self._memory(normalise(self._encoder_norm, x))
         memory = self._split(merged, n_rows, 2 * len(self._decoder))  # (2 L, B, H, S, C)
         mask = None
         if not seen.all():
@@ -266,7 +241,7 @@ class Engine:
             query = layer.cross_query(layer.cross_residual.before(x))
             y = layer.cross_out(self._look_across(query, state, i))
             x = layer.feed(layer.cross_residual.after(x, y))
-        return _normalise(self._decoder_norm, x)
+        return normalise(self._decoder_norm, x)
 
     def _look_across(self, query: Tensor, state: EngineState, i: int) -> Tensor:
         """Attention over the source, for the N beams of a sentence together: (R, D) -> (R, D)."""

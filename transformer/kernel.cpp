@@ -23,11 +23,12 @@ namespace {
 
 #ifdef __AVX512VNNI__
 constexpr int ZERO = 128;
+constexpr int TILE = 6;  // rows computed at once: their sums just fit the registers
 #else
 constexpr int ZERO = 64;
+constexpr int TILE = 5;  // one less: products in 16 bits need registers too
 #endif
 constexpr int PANEL = 64;   // output channels computed at once: four vectors of 16
-constexpr int TILE = 6;     // rows computed at once: 6 x 4 sums fill the registers
 constexpr int BLOCK = 240;  // rows whose input stays in the second-level cache
 
 }  // namespace
@@ -137,12 +138,18 @@ void tile(const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums)
 
 void tile(int n, const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums) {
     switch (n) {
-        case 1: return tile<1>(rows, n_in, panel, sums);
-        case 2: return tile<2>(rows, n_in, panel, sums);
-        case 3: return tile<3>(rows, n_in, panel, sums);
-        case 4: return tile<4>(rows, n_in, panel, sums);
-        case 5: return tile<5>(rows, n_in, panel, sums);
-        default: return tile<6>(rows, n_in, panel, sums);
+        case 1:
+            return tile<1>(rows, n_in, panel, sums);
+        case 2:
+            return tile<2>(rows, n_in, panel, sums);
+        case 3:
+            return tile<3>(rows, n_in, panel, sums);
+        case 4:
+            return tile<4>(rows, n_in, panel, sums);
+        case 5:
+            return tile<5>(rows, n_in, panel, sums);
+        default:
+            return tile<6>(rows, n_in, panel, sums);
     }
 }
 
@@ -224,16 +231,33 @@ inline __m512 exponential(__m512 x) {
     return _mm512_scalef_ps(p, whole);
 }
 
+// 16 N channels of the weighted sum of n values: (n, C) -> (16 N,).
+template <int N>
+void add_up(const uint16_t* values, int64_t n, int64_t channels, const float* weights, __m512 share,
+            float* out) {
+    __m512 sum[N] = {};
+    for (int64_t p = 0; p < n; ++p) {
+        const __m512 weight = _mm512_set1_ps(weights[p]);
+        for (int i = 0; i < N; ++i)
+            sum[i] = _mm512_fmadd_ps(weight, read_half(values + p * channels + i * 16), sum[i]);
+    }
+    for (int i = 0; i < N; ++i) _mm512_storeu_ps(out + i * 16, _mm512_mul_ps(sum[i], share));
+}
+
 // softmax(query keys) values of one head: keys (C, P), values (P, C), the first n of P positions.
 void attend(const float* query, const uint16_t* keys, const uint16_t* values, int64_t n,
             int64_t n_positions, int64_t channels, float* out, float* weights) {
     const int64_t n_vectors = (n + 15) / 16;
     __m512 most = _mm512_set1_ps(-INFINITY), total = _mm512_setzero_ps();
     for (int64_t v = 0; v < n_vectors; ++v) {
-        __m512 score = _mm512_setzero_ps();
-        for (int64_t c = 0; c < channels; ++c)
-            score = _mm512_fmadd_ps(_mm512_set1_ps(query[c]),
-                                    read_half(keys + c * n_positions + v * 16), score);
+        __m512 part[4] = {};  // sums that do not wait for each other; so below
+        for (int64_t c = 0; c < channels; c += 4)
+            for (int i = 0; i < 4; ++i)
+                part[i] =
+                    _mm512_fmadd_ps(_mm512_set1_ps(query[c + i]),
+                                    read_half(keys + (c + i) * n_positions + v * 16), part[i]);
+        __m512 score =
+            _mm512_add_ps(_mm512_add_ps(part[0], part[1]), _mm512_add_ps(part[2], part[3]));
         const int64_t left = std::min<int64_t>(16, n - v * 16);
         const __mmask16 here = static_cast<__mmask16>((1u << left) - 1);
         score = _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), here, score);
@@ -250,13 +274,9 @@ void attend(const float* query, const uint16_t* keys, const uint16_t* values, in
         _mm512_storeu_ps(weights + v * 16, weight);
     }
     const __m512 share = _mm512_set1_ps(1 / _mm512_reduce_add_ps(total));
-    for (int64_t c = 0; c < channels; c += 16) {
-        __m512 sum = _mm512_setzero_ps();
-        for (int64_t p = 0; p < n; ++p)
-            sum = _mm512_fmadd_ps(_mm512_set1_ps(weights[p]), read_half(values + p * channels + c),
-                                  sum);
-        _mm512_storeu_ps(out + c, _mm512_mul_ps(sum, share));
-    }
+    int64_t c = 0;
+    for (; c + 64 <= channels; c += 64) add_up<4>(values + c, n, channels, weights, share, out + c);
+    for (; c < channels; c += 16) add_up<1>(values + c, n, channels, weights, share, out + c);
 }
 
 // What one call needs beside its arguments; kept from call to call, one for each thread.

@@ -1,10 +1,12 @@
 """Linear maps packed for inference: float32, bfloat16 or int8, on whichever kernels are here.
 
-Chooses by what the processor can do. Knows a weight and a bias; not what they are part of.
+And the norms around them. Chooses by what the processor can do. Knows a weight and a bias; not
+what they are part of.
 
-Shapes: D_in, D_out widths of a map.
+Shapes: D_in, D_out widths of a map, D model width.
 """
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Literal
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 
 from transformer import native
 from transformer.config import ComputeType, ModelConfig, UserError
+from transformer.layers import Residual
 
 Linear = Callable[[Tensor], Tensor]
 Activation = Literal["none", "relu", "gelu"]
@@ -79,6 +82,34 @@ def parts(linear: nn.Linear, factor: float = 1.0) -> tuple[Tensor, Tensor]:
 def merge(*maps: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """The maps that read the same input as one, their outputs one after the other."""
     return torch.cat([weight for weight, _ in maps]), torch.cat([bias for _, bias in maps])
+
+
+class Sublayer:
+    """x + f(norm(x)), or norm(x + f(x))."""
+
+    def __init__(self, residual: Residual) -> None:
+        self.norm, self.post = own(residual.norm), residual.post
+
+    def before(self, x: Tensor) -> Tensor:
+        """What the sublayer reads: (rows, D) -> (rows, D)."""
+        return x if self.post else normalise(self.norm, x)
+
+    def after(self, x: Tensor, y: Tensor) -> Tensor:
+        """The residual stream x with the sublayer's output y, which is overwritten."""
+        y += x
+        return normalise(self.norm, y) if self.post else y
+
+
+def own(norm: nn.Module) -> nn.Module:
+    """A copy in float32 that later changes of the model do not reach."""
+    return copy.deepcopy(norm).float().requires_grad_(False)
+
+
+def normalise(norm: nn.Module, x: Tensor) -> Tensor:
+    """The norm layer applied, where it is one: (rows, D) -> (rows, D)."""
+    if not isinstance(norm, nn.LayerNorm):  # the last norm of a post-norm model is none
+        return x
+    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
 def _activated(run: Linear, activation: Activation) -> Linear:

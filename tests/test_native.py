@@ -273,3 +273,10 @@ def test_the_kernels_are_compiled_once_and_found_again(
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert native.library() is not None
     assert files(empty_cache) == [kept]
+
+
+@needs_kernels
+def test_an_id_that_is_no_token_is_an_error_not_a_crash(make_model: Make) -> None:
+    engine = Engine(wide_model(make_model), "int8")
+    with pytest.raises(IndexError, match="expected ids below"):
+        engine.encode(torch.tensor([[4, 10**6, 2]]))

@@ -118,8 +118,8 @@ def library() -> ctypes.CDLL | None:
     """The compiled kernels, built at the first use on this machine; None where they cannot run."""
     if not torch.cpu._is_avx512_supported():
         return None
-    text = SOURCE.read_text() + " ".join(FLAGS) + _processor()
     try:
+        text = SOURCE.read_text() + " ".join(FLAGS) + _processor()
         target = _cache() / f"kernel-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
         if not target.exists():
             compiler = shutil.which("g++") or shutil.which("clang++")
@@ -244,7 +244,7 @@ class NativeStack:
         shape = n_layers, n_rows, n_heads
         keys = torch.empty(*shape, channels, n_positions, dtype=torch.float16)
         values = torch.empty(*shape, n_positions, channels, dtype=torch.float16)
-        src = src.contiguous()
+        src = self._ids(src)
         opened.encode(
             ctypes.byref(self._struct), src.data_ptr(), lengths.data_ptr(),
             n_rows, width, n_positions, keys.data_ptr(), values.data_ptr(),
@@ -252,10 +252,16 @@ class NativeStack:
         )  # fmt: skip
         return keys, values
 
+    def _ids(self, ids: Tensor) -> Tensor:
+        """The same, safe to be read by the kernel, which checks nothing."""
+        if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < self._config.vocab_size:
+            raise IndexError(f"expected ids below {self._config.vocab_size}, got {int(ids.max())}")
+        return ids.long().contiguous()
+
     def _run(self, ids: Tensor, cache: Cache, logits: Tensor | None, best: Tensor | None) -> None:
         opened = library()
         assert opened is not None
-        ids = ids.contiguous()
+        ids = self._ids(ids)
         highest = torch.empty(ids.size(0)) if best is not None else None
         pointers = [None if one is None else one.data_ptr() for one in (logits, best, highest)]
         opened.step(

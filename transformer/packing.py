@@ -32,7 +32,7 @@ def pick_compute_type(name: ComputeType, config: ModelConfig) -> ComputeType:
     build of PyTorch cannot compute is a UserError.
     """
     engines = torch.backends.quantized.supported_engines
-    able = fits_native(config) or "fbgemm" in engines
+    able = fits_native(config) or {"fbgemm", "onednn"} <= set(engines)
     if name == "int8" and not able:
         raise UserError(
             f"expected a processor with int8 kernels, got one with {engines}; use float32"

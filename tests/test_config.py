@@ -93,7 +93,14 @@ def test_all_broken_rules_stand_in_one_message(cls: type[Any]) -> None:
 
 @CONFIGS
 def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
-    free = {"drop_long", "tokenizer", "precision", "compile", "track"}  # choices: the next test
+    free = {
+        "drop_long",
+        "tokenizer",
+        "precision",
+        "compile",
+        "track",
+        "scores",
+    }  # choices: the next test
     assert {field.name for field in dataclasses.fields(cls)} - free == set(BROKEN[cls])
 
 
@@ -214,7 +221,7 @@ def test_the_help_shows_a_default_unless_a_preset_will_give_it() -> None:
 
 def test_flags_can_be_left_out() -> None:
     parser = argparse.ArgumentParser()
-    add_arguments(parser, DecodeConfig, skip=("n_best", "max_ratio", "batch_tokens"))
+    add_arguments(parser, DecodeConfig, skip=("n_best", "max_ratio", "batch_tokens", "scores"))
     assert vars(parser.parse_args([])) == {"beam_size": 1, "alpha": 0.6}
 
 

@@ -43,7 +43,11 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-SHOWN = [(c.rpartition("&& ")[2], lines) for c, lines in commands() if lines and "translate" in c]
+SHOWN = [
+    (c.rpartition("&& ")[2], lines)
+    for c, lines in commands()
+    if lines and re.search(r"\btranslate ", c)
+]
 
 
 @pytest.mark.parametrize(("command", "lines"), SHOWN)
@@ -56,7 +60,7 @@ def test_the_readme_shows_some_translations() -> None:
     assert len(SHOWN) >= 3
 
 
-@pytest.mark.parametrize("script", ["train", "evaluate"])
+@pytest.mark.parametrize("script", ["train", "evaluate", "export"])
 def test_every_option_that_is_mentioned_exists(script: str) -> None:
     help_text = run(f"python scripts/{script}.py --help").stdout
     typed = [c for c, _ in commands() if f"scripts/{script}.py" in c]
@@ -68,7 +72,7 @@ def test_every_option_that_is_mentioned_exists(script: str) -> None:
 
 def test_options_in_the_text_exist() -> None:
     known = "".join(
-        run(f"python scripts/{name}.py --help").stdout for name in ("train", "evaluate")
+        run(f"python scripts/{name}.py --help").stdout for name in ("train", "evaluate", "export")
     )
     known += run("translate --help").stdout + "--num_processes --cpu"
     assert [o for o in re.findall(r"`(--[\w-]+)", README) if o not in known] == []

@@ -45,7 +45,7 @@ class LookUp:
         return [Answer(gap.join(WORDS.get(w, w) for w in t.split()) + "\n") for t in texts]
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto") -> "LookUp":
+    def load(cls, folder: str | Path, device: str = "auto", compute_type: str = "auto") -> "LookUp":
         name = Path(folder).name
         return cls(name, "en", "es") if name == "reverse" else cls(name, device=device)
 

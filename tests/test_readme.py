@@ -46,7 +46,7 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
 SHOWN = [
     (c.rpartition("&& ")[2], lines)
     for c, lines in commands()
-    if lines and re.search(r"\btranslate ", c)
+    if lines and re.search(r"\btranslate( |$)", c)
 ]
 
 

@@ -172,7 +172,7 @@ class TrainConfig:
 
 
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
-COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest that loses nothing measurable on a CPU, bfloat16 on a GPU"
+COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without measurable loss (GPU: bfloat16)"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,6 +13,8 @@ from typing import Any, Literal, Self, TypeVar
 
 FORMAT = 1  # of the checkpoint folder; a reader rejects any other number
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabulary
+# Pieces that stand for what is copied as it is (a name, an address): private-use characters.
+SLOTS = tuple(chr(code) for code in range(0xE000, 0xE008))
 
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 import sentencepiece
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SLOTS, UNK_ID, UserError
 
 THREADS = 16  # whatever the machine: their number changes the last digits of the scores
 N_BEST = 8  # segmentations that subword sampling chooses among
@@ -60,6 +60,7 @@ class Tokenizer:
                 character_coverage=1.0 if vocab_size >= 4000 else 0.9995,
                 byte_fallback=True,
                 split_digits=True,
+                user_defined_symbols=list(SLOTS),
                 pad_id=PAD_ID,
                 bos_id=BOS_ID,
                 eos_id=EOS_ID,

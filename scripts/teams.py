@@ -149,7 +149,7 @@ def serve(pipe: Pipe, name: str, folder: Path) -> None:
 
 
 class Member:
-    """A process that says when it is ready, then answers one job at a time.
+    """A process that sends a greeting when it is ready, then answers one job at a time.
 
     What runs in it, `serve`, gets a pipe and the other arguments.
     """
@@ -161,7 +161,7 @@ class Member:
         self._process = context.Process(target=serve, args=(there, *arguments), daemon=True)
         self._process.start()
         there.close()
-        self.hear()
+        self.greeting = self.hear()
 
     def tell(self, what: object) -> None:
         """Sends a job, or the word to start."""

@@ -54,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=ROOT / "data" / "prepared",
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
+    parser.add_argument("--init", type=Path, metavar="CHECKPOINT",
+                        help="weights, shape and vocabulary to begin with: to fine-tune a model, "
+                        "or to go on with other data and settings")  # fmt: skip
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
@@ -102,10 +105,28 @@ def _draw(folder: Path) -> None:
     checkpoint.write_text(folder / "curves.svg", curves)
 
 
+def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> ModelConfig:
+    """The model that is asked for; one that begins with a checkpoint differs in dropout alone."""
+    if before is None:
+        return from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
+    if args.preset or args.tokenizer_model:
+        raise UserError(
+            "expected --init alone: it brings a shape and a vocabulary; leave out --preset and "
+            "--tokenizer-model"
+        )
+    old = before.model.config
+    model = from_arguments(ModelConfig, args, base=old)
+    if dataclasses.replace(model, dropout=old.dropout) != old:
+        raise UserError(f"expected the shape of {args.init}, {old}; got {model}")
+    return model
+
+
 def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[str, Any]:
     named = ("train", "dev", "src_lang", "tgt_lang")
     settings = {name: getattr(args, name) for name in named}
     # Changed files or test sets show here.
+    if args.init:
+        settings["init"] = str(args.init)
     settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
@@ -116,7 +137,8 @@ def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[s
 def run(args: argparse.Namespace) -> str:
     """Prepares, trains or goes on, and writes the report of the test sets."""
     langs = (args.src_lang, args.tgt_lang)
-    model = from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
+    before = checkpoint.load(args.init) if args.init else None
+    model = _shape(args, before)
     corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
     accelerator = make_accelerator(config, args.output)
     main = accelerator.is_main_process
@@ -124,6 +146,7 @@ def run(args: argparse.Namespace) -> str:
     dev = _read_all(args.dev, langs)
     named = args.tokenizer_model
     vocabulary = checkpoint.read_vocabulary(named) if named else None
+    vocabulary = before.tokenizer if before else vocabulary
     with accelerator.local_main_process_first():
         data = prepare(
             [Source.parse(text) for text in args.train],
@@ -139,6 +162,9 @@ def run(args: argparse.Namespace) -> str:
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
+    if before:
+        for weights in (trainer.model, trainer.averaged):
+            weights.load_state_dict(before.model.state_dict())
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())

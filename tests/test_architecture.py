@@ -27,7 +27,7 @@ FLOORS = (
     {"report", "validation", "export"},
     {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},
-    {"cli"},
+    {"cli", "fit"},  # the command line; trial steps of training
     {
         "scripts/copy_model",
         "scripts/rivals",

@@ -211,6 +211,6 @@ def told(found: Profile) -> str:
     return (
         f"{markdown(('where the time goes', 'share'), rows)}\n\n"
         f"A step of {found.seconds:.2f} s has {found.flops / 1e9:,.0f} GFLOP: "
-        f"{found.rate / 1e9:,.0f} GFLOP/s, {share:.0f} % of the {found.peak / 1e9:,.0f} GFLOP/s of a "
-        f"large matrix product in {found.precision}."
+        f"{found.rate / 1e9:,.0f} GFLOP/s, {share:.0f} % of the {found.peak / 1e9:,.0f} GFLOP/s "
+        f"of a large matrix product in {found.precision}."
     )

@@ -156,12 +156,12 @@ def test_bfloat16_is_what_a_loop_is_told_to_use(
     tmp_path: Path, phrase_tokenizer: Tokenizer
 ) -> None:
     loop = opened("torch.nn.Transformer bfloat16", tmp_path, phrase_tokenizer)
-    assert loop.step(0).item() > 0
+    loss = loop.step(0).item()
     AcceleratorState._reset_state(reset_partial_state=True)
     ours = opened("this project bfloat16", tmp_path, phrase_tokenizer)
     assert isinstance(ours, trainers.Ours)
     assert ours.trainer.accelerator.mixed_precision == "bf16"
-    assert ours.step(0).item() == pytest.approx(loop.step(0).item(), rel=0.1)
+    assert ours.step(0).item() == pytest.approx(loss, rel=0.02)
 
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,9 +202,9 @@ def test_tables_tell_medians_of_the_rounds_and_ratios_within_them() -> None:
     ours = Result("this project float32", "as in training", (taken(1), taken(1), taken(2)))
     rival = Result("JoeyNMT float32", "its own attention", (taken(3), taken(1), taken(10)))
     table, ratios, by_processor = training_tables.tables([ours, rival])
-    assert "| this project float32 | as in training    |       10 | 5-10 |         5 |" in (
-        table.replace(" min-max", "min-max").replace("    5-10", " 5-10")
-    )
+    cells = [cell.strip() for cell in table.splitlines()[2].split("|")[1:-1]]
+    assert cells[:5] == ["this project float32", "as in training", "10", "5-10", "5"]
+    assert cells[5:] == ["1,000", "64", "1.500"]
     assert "3.00" in ratios
     assert "3.00" in by_processor
     assert training_tables.values(rival)["tokens_per_second"] == [10 / 3, 10, 1]

@@ -92,7 +92,7 @@ def plan(data: Prepared, model: ModelConfig, config: TrainConfig, n_steps: int) 
         except ValueError as error:
             raise UserError(f"{error}. Raise --batch-tokens") from error
         wanted = rows[: n_steps - len(found)]
-        found += [micro_batch(data, row.tolist(), 0.0, model.max_len, 0) for row in wanted]
+        found += [micro_batch(data, row.tolist(), config, model.max_len, 0) for row in wanted]
         epoch += 1
     return found
 

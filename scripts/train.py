@@ -17,9 +17,11 @@ from typing import Any
 
 from transformer import checkpoint, cli, fit, plots, progress, systems
 from transformer.config import (
+    NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
     ModelConfig,
+    NoiseConfig,
     TrainConfig,
     UserError,
     add_arguments,
@@ -32,12 +34,14 @@ from transformer.report import table
 from transformer.runfolder import BEST, begun_with, check_same_run
 from transformer.sources import Pair
 from transformer.training import Trainer
+from transformer.transfer import weights_for
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
     "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
     "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
+NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 logger = logging.getLogger("train")
 
 
@@ -55,13 +59,15 @@ def _parser() -> argparse.ArgumentParser:
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
     parser.add_argument("--init", type=Path, metavar="CHECKPOINT",
-                        help="weights, shape and vocabulary to begin with: to fine-tune a model, "
-                        "or to go on with other data and settings")  # fmt: skip
+                        help="model to begin with: weights, shape and vocabulary")  # fmt: skip
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
     fit.add_flag(parser)
-    add_arguments(parser, TrainConfig, skip=("batch_tokens",))
+    add_arguments(parser, TrainConfig, skip=(*NOISE, "batch_tokens"))
+    parser.add_argument("--noise", choices=sorted(NOISE_PRESETS), default="none",
+                        help="how often training alters its pairs (default: none)")  # fmt: skip
+    add_arguments(parser, NoiseConfig, from_preset=True)
     return parser
 
 
@@ -110,14 +116,11 @@ def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> Mo
     """The model that is asked for; one that begins with a checkpoint differs in dropout alone."""
     if before is None:
         return from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
-    if args.preset or args.tokenizer_model:
-        raise UserError(
-            "expected --init alone: it brings a shape and a vocabulary; leave out --preset and "
-            "--tokenizer-model"
-        )
+    if args.preset:
+        raise UserError("expected --init without --preset: it brings the shape; leave one out")
     old = before.model.config
     model = from_arguments(ModelConfig, args, base=old)
-    if dataclasses.replace(model, dropout=old.dropout) != old:
+    if dataclasses.replace(model, dropout=old.dropout, vocab_size=old.vocab_size) != old:
         raise UserError(f"expected the shape of {args.init}, {old}; got {model}")
     return model
 
@@ -147,7 +150,8 @@ def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[s
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
         settings |= dataclasses.asdict(config)
-    return settings
+    # What is off is left out, so that a run from before there was any noise can go on.
+    return {name: value for name, value in settings.items() if value or name not in NOISE}
 
 
 def run(args: argparse.Namespace) -> str:
@@ -155,14 +159,15 @@ def run(args: argparse.Namespace) -> str:
     langs = (args.src_lang, args.tgt_lang)
     before = checkpoint.load(args.init) if args.init else None
     model = _shape(args, before)
-    corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
+    corpus = from_arguments(CorpusConfig, args)
+    config = from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise]))
     accelerator = make_accelerator(config, args.output)
     main = accelerator.is_main_process
     logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)
     dev = _read_all(args.dev, langs)
     named = args.tokenizer_model
     vocabulary = checkpoint.read_vocabulary(named) if named else None
-    vocabulary = before.tokenizer if before else vocabulary
+    vocabulary = before.tokenizer if before and not named else vocabulary
     with accelerator.local_main_process_first():
         data = prepare(
             [Source.parse(text) for text in args.train],
@@ -181,7 +186,7 @@ def run(args: argparse.Namespace) -> str:
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
     if before:
         for weights in (trainer.model, trainer.averaged):
-            weights.load_state_dict(before.model.state_dict())
+            weights.load_state_dict(weights_for(before, data.tokenizer))
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())

@@ -17,13 +17,13 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config"},  # settings; the standard library only
-    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder"},  # one idea each
-    {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
+    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
+    {"layers", "cleaning", "batching", "native", "slots", "noise"},  # made of one; buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk"},  # many searches
-    {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
+    {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
     {"report", "validation", "export"},
     {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},

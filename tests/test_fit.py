@@ -137,7 +137,7 @@ def test_trial_batches_fill_the_budget_with_the_pairs_they_are_named_for(
 def test_a_trial_step_changes_no_weight(data: Prepared, accelerator: launch.Accelerator) -> None:
     trial = Trial(MODEL, CONFIG, data, accelerator)
     before = {name: t.clone() for name, t in trial.loss_model.state_dict().items()}
-    assert trial.step(trial.rows("usual", 300)) > 0
+    assert trial.step(trial.rows("usual", 300), 300) > 0
     after = trial.loss_model.state_dict()
     assert all(torch.equal(after[name], before[name]) for name in before)
     assert trial.speed(300) > 0

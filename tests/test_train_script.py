@@ -62,7 +62,7 @@ def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--preset", "tiny"], "expected --init alone"),
+        (["--preset", "tiny"], "expected --init without --preset"),
         (["--d-ff", "64"], "expected the shape of"),
     ],
 )

@@ -170,15 +170,16 @@ class Trial:
         fitting = np.flatnonzero(wide * np.arange(1, len(wide) + 1) <= size)
         return order[: max(1, len(fitting))]
 
-    def step(self, rows: Indices) -> int:
+    def step(self, rows: Indices, size: int) -> int:
         """One optimiser step of rate 0, of two micro-batches where steps have several.
 
         Gives the bytes in use.
         """
-        seed, alpha = seed_of(self.config.seed, 0), self.config.sample_alpha
-        batch = micro_batch(self.data, rows.tolist(), alpha, self.max_len, seed).to(self.device)
+        config = dataclasses.replace(self.config, batch_tokens=size)
+        seed = seed_of(config.seed, 0)
+        batch = micro_batch(self.data, rows.tolist(), config, self.max_len, seed).to(self.device)
         used = 0
-        for _ in range(min(2, self.config.accumulate)):
+        for _ in range(min(2, config.accumulate)):
             kernel = attention_kernel(self.device, self.accelerator.mixed_precision)
             with self.accelerator.autocast(), kernel:
                 loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
@@ -198,7 +199,9 @@ class Trial:
         used = 0
         try:
             for kind in self._orders:
-                used = max(used, self.step(self.rows(kind, budget, 0.5 * (kind == "usual"))))
+                used = max(
+                    used, self.step(self.rows(kind, budget, 0.5 * (kind == "usual")), budget)
+                )
         except torch.OutOfMemoryError:
             self.optimizer.zero_grad()
             return False
@@ -227,7 +230,7 @@ class Trial:
             n_tokens, seconds = int(self.data.pairs.lengths[1][rows].sum()), []
             for _ in range(2):
                 begun = time.perf_counter()
-                self.step(rows)
+                self.step(rows, budget)
                 seconds.append(time.perf_counter() - begun)
             found.append(n_tokens / min(seconds))
         logger.info("batches of %d tokens: %.0f tokens/s", budget, statistics.mean(found))

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer import checkpoint, cli, plots, progress, systems
+from transformer import checkpoint, cli, fit, plots, progress, systems
 from transformer.config import (
     NOISE_PRESETS,
     PRESETS,
@@ -29,9 +29,9 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus import Prepared, Source, prepare, read_pairs
-from transformer.launch import make_accelerator, start_cpu_processes
+from transformer.launch import Accelerator, make_accelerator, start_cpu_processes
 from transformer.report import table
-from transformer.runfolder import BEST, check_same_run
+from transformer.runfolder import BEST, begun_with, check_same_run
 from transformer.sources import Pair
 from transformer.training import Trainer
 from transformer.transfer import weights_for
@@ -63,7 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    add_arguments(parser, TrainConfig, skip=NOISE)
+    fit.add_flag(parser)
+    add_arguments(parser, TrainConfig, skip=(*NOISE, "batch_tokens"))
     parser.add_argument("--noise", choices=sorted(NOISE_PRESETS), default="none",
                         help="how often training alters its pairs (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)
@@ -124,6 +125,21 @@ def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> Mo
     return model
 
 
+def _fitted(
+    args: argparse.Namespace,
+    model: ModelConfig,
+    config: TrainConfig,
+    data: Prepared,
+    accelerator: Accelerator,
+) -> TrainConfig:
+    """With --batch-tokens auto: that of the run so far, or of trial steps."""
+    if args.batch_tokens is not None:
+        return config
+    noted = begun_with(args.output, "batch_tokens")
+    found = fit.choose(model, config, data, accelerator, noted)
+    return dataclasses.replace(config, batch_tokens=found)
+
+
 def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[str, Any]:
     named = ("train", "dev", "src_lang", "tgt_lang")
     settings = {name: getattr(args, name) for name in named}
@@ -164,6 +180,7 @@ def run(args: argparse.Namespace) -> str:
         )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
+    config = _fitted(args, model, config, data, accelerator)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)

@@ -27,11 +27,18 @@ FLOORS = (
     {"report", "validation", "export"},
     {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},
-    {"cli"},
-    {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
-    {"scripts/teams"},  # engines in processes of their own
-    {"scripts/alternation"},  # that take turns
-    {"scripts/bench_decoding", "scripts/bench_startup"},  # what is measured
+    {"cli", "fit"},  # the command line; trial steps of training
+    {
+        "scripts/copy_model",
+        "scripts/rivals",
+        "scripts/training_rivals",
+        "scripts/bench_tables",
+    },  # to be measured by
+    {"scripts/teams", "scripts/trainers"},  # engines in processes of their own; training loops
+    {"scripts/alternation", "scripts/bench_profile"},  # that take turns; where a step's time goes
+    {"scripts/training_teams"},  # training loops in processes of their own
+    {"scripts/training_tables"},  # what they did
+    {"scripts/bench_decoding", "scripts/bench_startup", "scripts/bench_training"},  # measured
     {
         "__main__",
         "scripts/train",
@@ -47,6 +54,7 @@ DOORS = {
     "accelerate": "launch",
     "ctranslate2": "export",
     "datasets": "corpus",
+    "joeynmt": "scripts/training_rivals",
     "matplotlib": "plots",
     "psutil": "launch",
     "sacrebleu": "evaluate",
@@ -64,6 +72,7 @@ LATE = {
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),
+    ("scripts/training_rivals", "joeynmt"),
 }
 EXTRAS = {name for _, name in LATE if name in DOORS}
 TOP = {"LICENSE", "README.md", "checkpoints", "data", "pyproject.toml", "scripts", "tests",

@@ -147,7 +147,7 @@ class Trainer:
                 if self._tokens:
                     self._report()  # so that a loss which is not finite is never saved
                 return f"stopped by {stop.reason or 'a signal to another process'}"
-            self._loss += self._step(batches, seeds, n_tokens)
+            self._loss += self.update(batches, seeds, n_tokens)
             self._tokens += n_tokens
             self._advance()
             ended = self._after_step()
@@ -173,7 +173,7 @@ class Trainer:
         together = torch.tensor(numbers, dtype=torch.float64, device=self.device)
         return [float(x) for x in self.accelerator.reduce(together, "sum")]
 
-    def _step(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
+    def update(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
         """One optimiser step over the `n_tokens` of all processes: -> this process's loss sum."""
         total = torch.zeros((), device=self.device)
         scale = self.world_size / n_tokens  # gradients are averaged over the processes

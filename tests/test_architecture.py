@@ -17,15 +17,35 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config"},  # settings; the standard library only
-    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
-    {"layers", "cleaning", "batching", "native", "slots", "noise"},  # made of one; buffers
+    {
+        "attention",
+        "positional",
+        "loss",
+        "optim",
+        "tokenizer",
+        "sources",
+        "folder",
+        "protect",
+        "casing",
+        "detect",
+        "guard",
+    },
+    {
+        "noise",
+        "layers",
+        "cleaning",
+        "batching",
+        "native",
+        "slots",
+        "released",
+    },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
-    {"bulk"},  # many searches
+    {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
-    {"report", "validation", "export"},
-    {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
+    {"report", "validation", "export", "careful", "selftest"},
+    {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
     {"training"},
     {"cli", "fit"},  # the command line; trial steps of training
     {
@@ -67,7 +87,8 @@ MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine
 FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subprocess", "re"}
 # Imports inside a function, each with its reason.
 LATE = {
-    ("cli", "transformer.translate"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.directions"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.selftest"),
     ("plots", "matplotlib"),  # extras
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),

@@ -78,6 +78,7 @@ class Request:
     limit: int | None = None
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
+    guard: bool = False
 
 
 def run(request: Request) -> tuple[Report, Path]:

@@ -163,7 +163,7 @@ class NoiseConfig:
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
     "none": {},
     "robust": {"noise_accents": 0.06, "noise_opening": 0.05, "noise_stop": 0.05,
-               "noise_lower": 0.03, "noise_typos": 0.05, "noise_slots": 0.10, "noise_caps": 0.02,
+               "noise_lower": 0.03, "noise_typos": 0.05, "noise_slots": 0.30, "noise_caps": 0.02,
                "noise_title": 0.01, "noise_joined": 0.04, "noise_copied": 0.02},
 })  # fmt: skip
 

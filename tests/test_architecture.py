@@ -31,6 +31,7 @@ FLOORS = (
         "guard",
     },
     {
+        "noise",
         "layers",
         "cleaning",
         "batching",
@@ -42,15 +43,22 @@ FLOORS = (
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
-    {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
+    {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
     {"report", "validation", "export", "careful", "selftest"},
     {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
     {"training"},
-    {"cli"},
-    {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
-    {"scripts/teams"},  # engines in processes of their own
-    {"scripts/alternation"},  # that take turns
-    {"scripts/bench_decoding", "scripts/bench_startup"},  # what is measured
+    {"cli", "fit"},  # the command line; trial steps of training
+    {
+        "scripts/copy_model",
+        "scripts/rivals",
+        "scripts/training_rivals",
+        "scripts/bench_tables",
+    },  # to be measured by
+    {"scripts/teams", "scripts/trainers"},  # engines in processes of their own; training loops
+    {"scripts/alternation", "scripts/bench_profile"},  # that take turns; where a step's time goes
+    {"scripts/training_teams"},  # training loops in processes of their own
+    {"scripts/training_tables"},  # what they did
+    {"scripts/bench_decoding", "scripts/bench_startup", "scripts/bench_training"},  # measured
     {
         "__main__",
         "scripts/train",
@@ -66,6 +74,7 @@ DOORS = {
     "accelerate": "launch",
     "ctranslate2": "export",
     "datasets": "corpus",
+    "joeynmt": "scripts/training_rivals",
     "matplotlib": "plots",
     "psutil": "launch",
     "sacrebleu": "evaluate",
@@ -84,6 +93,7 @@ LATE = {
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),
+    ("scripts/training_rivals", "joeynmt"),
 }
 EXTRAS = {name for _, name in LATE if name in DOORS}
 TOP = {"LICENSE", "README.md", "checkpoints", "data", "pyproject.toml", "scripts", "tests",

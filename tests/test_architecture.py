@@ -38,6 +38,7 @@ FLOORS = (
         "native",
         "slots",
         "released",
+        "battery",
     },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
@@ -63,6 +64,7 @@ FLOORS = (
         "__main__",
         "scripts/train",
         "scripts/evaluate",
+        "scripts/evaluate_release",
         "scripts/release",
         "scripts/export",
         "scripts/benchmark",

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "transformer"
 # A module imports from lower floors only. The mathematical side knows tensors, the text side
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
-    {"config"},  # settings; the standard library only
+    {"config", "words"},  # settings, words; the standard library only
     {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder"},  # one idea each
     {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
@@ -24,7 +24,7 @@ FLOORS = (
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk"},  # many searches
     {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
-    {"report", "validation", "export"},
+    {"report", "validation", "export", "insight"},
     {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},
     {"cli"},

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config", "words"},  # settings, words; the standard library only
-    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder"},  # one idea each
+    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
     {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU

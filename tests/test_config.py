@@ -71,6 +71,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         "n_best": (5, "1 <= n_best <= beam_size, not 5 of 0"),
         "alpha": (-0.1, "alpha >= 0, not -0.1"),
         "max_ratio": (0.0, "max_ratio > 0, not 0.0"),
+        "no_repeat_ngram": (-1, "no_repeat_ngram >= 0, not -1"),
         "batch_tokens": (0, "batch_tokens >= 1, not 0"),
     },
 }
@@ -222,7 +223,7 @@ def test_the_help_shows_a_default_unless_a_preset_will_give_it() -> None:
 def test_flags_can_be_left_out() -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser, DecodeConfig, skip=("n_best", "max_ratio", "batch_tokens", "scores"))
-    assert vars(parser.parse_args([])) == {"beam_size": 1, "alpha": 0.6}
+    assert vars(parser.parse_args([])) == {"beam_size": 1, "alpha": 0.6, "no_repeat_ngram": 0}
 
 
 def test_a_flag_that_is_not_given_stays_as_in_the_base() -> None:

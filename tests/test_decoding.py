@@ -1,5 +1,6 @@
 """Greedy and beam search: against exhaustive search, each other, and a model that is a table."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Mapping
@@ -325,3 +326,34 @@ def test_a_prefix_that_leaves_no_place_for_the_end_is_refused(
     assert search(model, SRC, config, prefix=[4] * 5)[0][0].ids[:5] == (4,) * 5
     with pytest.raises(ValueError, match="expected a prefix of at most 5 tokens, got 6"):
         search(model, SRC, config, prefix=[4] * 6)
+
+
+def repeats(ids: tuple[int, ...], n: int) -> bool:
+    """Whether some n ids in a row stand there twice."""
+    grams = [ids[i : i + n] for i in range(len(ids) - n + 1)]
+    return len(set(grams)) < len(grams)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("scores", [True, False])
+def test_no_ngram_comes_twice_if_none_may(
+    make_model: Make, n: int, beam_size: int, scores: bool
+) -> None:
+    model = make_model()
+    config = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=scores, max_ratio=4.0)
+    blocked = dataclasses.replace(config, no_repeat_ngram=n)
+    for one in (model, Engine(model, "float32")):
+        assert any(repeats(h.ids, n) for found in search(one, SRC, config) for h in found)
+        for src, found in zip(ALONE, search(one, SRC, blocked), strict=True):
+            assert not any(repeats(h.ids, n) for h in found)
+            if scores and beam_size == 1:
+                assert found[0].score == pytest.approx(log_prob(model, src, found[0].ids), abs=1e-4)
+
+
+def test_a_block_of_longer_ngrams_than_the_text_changes_nothing(make_wanderer: Make) -> None:
+    model = make_wanderer()
+    for size in (1, 3):
+        config = DecodeConfig(beam_size=size)
+        blocked = dataclasses.replace(config, no_repeat_ngram=30)
+        assert search(model, SRC, blocked) == search(model, SRC, config)

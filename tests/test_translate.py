@@ -209,7 +209,7 @@ def test_batches_keep_to_their_budget_and_change_no_translation(
     results = translator.translate(texts, DecodeConfig(batch_tokens=budget, beam_size=beam_size))
     assert [result.text for result in results] == texts
     assert all(n == 1 or n * width * beam_size <= budget for n, width in shapes)
-    assert sum(n for n, _ in shapes) == 7  # sentences with words, the longest in two pieces
+    assert sum(n for n, _ in shapes) == 8  # sentences with words, the longest in three pieces
     widths = [width for _, width in shapes]
     assert widths == sorted(widths, reverse=True)
 

@@ -185,6 +185,7 @@ class DecodeConfig:
     n_best: int = option(1, "translations given for each sentence, at most beam_size")
     alpha: float = option(0.6, "length penalty of beam search (Wu et al. 2016, eq. 14)")
     max_ratio: float = option(2.0, "longest translation: this times the source, plus 10 pieces")
+    no_repeat_ngram: int = option(0, "no n-gram of so many pieces comes twice; 0: any may")
     batch_tokens: int = option(4096, "source pieces translated at once, padding counted")
     scores: bool = option(True, "score greedy translations too, which takes a little longer")
 
@@ -196,6 +197,7 @@ class DecodeConfig:
             ),
             f"alpha >= 0, not {self.alpha}": self.alpha >= 0,
             f"max_ratio > 0, not {self.max_ratio}": self.max_ratio > 0,
+            f"no_repeat_ngram >= 0, not {self.no_repeat_ngram}": self.no_repeat_ngram >= 0,
             f"batch_tokens >= 1, not {self.batch_tokens}": self.batch_tokens >= 1,
         })  # fmt: skip
 

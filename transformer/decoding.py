@@ -62,6 +62,17 @@ def _limited(logits: Tensor, may_go_on: Tensor) -> Tensor:
     return logits
 
 
+def _without_repeats(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
+    """No n-gram comes a second time (Paulus et al. 2017, 2.5); 0: any may: (R, V), (R, T)."""
+    if n:
+        for row, ids in enumerate(tokens.tolist()):
+            last = ids[len(ids) - n + 1 :]
+            places = range(n - 1, len(ids))
+            again = [ids[i] for i in places if ids[i - n + 1 : i] == last]
+            logits[row, again] = -math.inf
+    return logits
+
+
 def _read(model: Decodable, tokens: Tensor, state: State) -> tuple[Tensor, State]:
     """Next logits after one token a row, or several: (R, T) -> (R, V), new state."""
     logits, state = model.decode(tokens, state)  # type: ignore[arg-type]  # each its own state
@@ -69,16 +80,22 @@ def _read(model: Decodable, tokens: Tensor, state: State) -> tuple[Tensor, State
 
 
 def _choose(
-    model: Decodable, tokens: Tensor, state: State, may_go_on: Tensor, scored: bool
-) -> tuple[Tensor, Tensor, State]:
-    """The likeliest next token, and its log-probability if `scored`: (R, T) -> 2 x (R,), state."""
-    if isinstance(model, Engine) and not scored:
+    model: Decodable, read: tuple[Tensor, Tensor], state: State, may_go_on: Tensor, *,
+    scored: bool, no_repeat: int,
+) -> tuple[Tensor, Tensor, State]:  # fmt: skip
+    """The likeliest next token, and its log-probability if `scored`: -> 2 x (R,), state.
+
+    `read` is what the model has still to read, and all tokens up to here: 2 x (R, T).
+    """
+    tokens, past = read
+    if isinstance(model, Engine) and not scored and not no_repeat:
         if tokens.size(1) > 1:
             _, state = model.decode(tokens[:, :-1], cast(EngineState, state))
         best, state = model.best(tokens[:, -1], cast(EngineState, state))
         return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
     logits, state = _read(model, tokens, state)
     total = logits.logsumexp(-1)
+    logits = _without_repeats(logits, past, no_repeat)
     highest, best = _limited(logits, may_go_on).max(-1)
     return best, highest - total, state
 
@@ -100,14 +117,16 @@ def greedy_search(
     max_ratio: float = 2.0,
     prefix: Sequence[int] = (),
     scored: bool = True,
+    no_repeat: int = 0,
 ) -> list[Hypothesis]:
     """The likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
 
     A forced prefix is part of the ids, not of the score; without `scored` that is not a number.
+    `no_repeat` is the length of the n-grams that may come only once, the prefix counted.
     """
     limits = length_limits(model, src, max_ratio, len(prefix))
     tokens = _prefixed(model, src, prefix)
-    if isinstance(model, GraphEngine) and not scored:
+    if isinstance(model, GraphEngine) and not scored and not no_repeat:
         return [Hypothesis(ids, math.nan) for ids in model.greedy(src, tokens, limits)]
     state: State = model.encode(src)
     rows = torch.arange(src.size(0), device=src.device)  # (R,) which sentence a row searches
@@ -115,7 +134,9 @@ def greedy_search(
     new, found = tokens, dict[int, Hypothesis]()
     while True:
         going = tokens.size(1) < limits[rows]
-        chosen, gained, state = _choose(model, new, state, going, scored)
+        chosen, gained, state = _choose(
+            model, (new, tokens), state, going, scored=scored, no_repeat=no_repeat
+        )
         scores = scores + gained
         ended = chosen == EOS_ID
         for row in ended.nonzero().flatten().tolist():
@@ -165,18 +186,21 @@ def _highest(logits: Tensor, number: int) -> tuple[Tensor, Tensor]:
 
 
 def _expand(
-    scores: Tensor, logits: Tensor, may_go_on: Tensor, beam_size: int
+    scores: Tensor, logits: Tensor, may_go_on: Tensor, tokens: Tensor, config: DecodeConfig
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The 2N best continuations of each sentence: (B, N), (B x N, V), (B x N,) -> 3 x (B, 2N).
+    """The 2N best continuations of each sentence, after its tokens up to here.
 
-    Gives their scores, the beam that each continues, and its token.
+    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N): their scores, the beam that each
+    continues, and its token.
     """
+    beam_size = config.beam_size
     total = logits.logsumexp(-1, keepdim=True)
-    highest, tokens = _highest(_limited(logits, may_go_on), 2 * beam_size)  # (B x N, k)
+    logits = _limited(_without_repeats(logits, tokens, config.no_repeat_ngram), may_go_on)
+    highest, chosen = _highest(logits, 2 * beam_size)  # (B x N, k)
     per_beam = highest.size(1)
     totals = (scores.view(-1, 1) + (highest - total)).view(len(scores), -1)  # (B, N x k)
     best, places = totals.topk(min(2 * beam_size, totals.size(1)), dim=1)
-    return best, places // per_beam, tokens.view(len(scores), -1).gather(1, places)
+    return best, places // per_beam, chosen.view(len(scores), -1).gather(1, places)
 
 
 def _settle(
@@ -228,7 +252,7 @@ def beam_search(
     scores[:, 0] = 0.0  # the beams are still equal: only the first one counts
     while True:
         may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
-        candidates = _expand(scores, logits, may_go_on, size)
+        candidates = _expand(scores, logits, may_go_on, tokens, config)
         places, going = _settle(active, tokens, candidates, config.alpha)
         if not any(going):
             return [beam.best(config.n_best) for beam in beams]
@@ -247,7 +271,8 @@ def search(
     """Greedy for one beam, beam search for more: (B, S) -> B lists, best first."""
     if config.beam_size == 1:
         best = greedy_search(
-            model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores
-        )
+            model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores,
+            no_repeat=config.no_repeat_ngram,
+        )  # fmt: skip
         return [[hypothesis] for hypothesis in best]
     return beam_search(model, src, config, prefix=prefix)

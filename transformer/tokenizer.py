@@ -4,6 +4,7 @@ Byte fallback keeps every character, NFKC normalisation makes one of the ways to
 Knows no language, no tensor and no padding; the special ids stand in `config`.
 """
 
+import functools
 import io
 import math
 import random
@@ -85,6 +86,22 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """Number of pieces, special ones and bytes included."""
         return int(self._processor.vocab_size())
+
+    @functools.cached_property
+    def alphabet(self) -> frozenset[str]:
+        """The characters that the pieces are written in, bytes and special pieces apart."""
+        known = self._processor
+        pieces = (
+            known.IdToPiece(i)
+            for i in range(self.vocab_size)
+            if not (known.IsByte(i) or known.IsControl(i) or known.IsUnknown(i))
+        )
+        return frozenset("".join(pieces)) - {"\u2581"}
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether each slot is one piece, as in vocabularies that are made now."""
+        return self.alphabet.issuperset(SLOTS)
 
     def normalize(self, text: str) -> str:
         """The text as `decode(encode(text))` gives it back."""

@@ -20,7 +20,7 @@ from transformer.decoding import Decodable
 from transformer.engine import Engine
 from transformer.graphs import GraphEngine
 from transformer.model import Transformer
-from transformer.segment import segments, split_long
+from transformer.segment import Segment, segments, split_long
 from transformer.tokenizer import Tokenizer
 
 WINDOW = 2048  # texts of a stream that are in memory at once
@@ -38,10 +38,12 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
-    """A text and its translations, best first."""
+    """A text and its translations, best first; what is known to be wrong with the best."""
 
     source: str
     candidates: tuple[Candidate, ...]
+    warnings: tuple[str, ...] = ()
+    langs: tuple[str, str] | None = None  # source and target, where they were recognised
 
     @property
     def text(self) -> str:
@@ -111,12 +113,31 @@ class Translator:
 
         Raises UserError for text that no piece of the vocabulary can write (never with bytes).
         """
-        units = [self._units(text) for text in texts]
-        wanted = [ids for text in units for ids, _ in text if ids]
-        found = iter(self._search(wanted, decode))
+        layouts = [segments(text, self.src_lang) for text in texts]
+        sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
+        found = iter(self.translate_sentences(sentences, decode))
         return [
-            self._join(text, [(next(found) if ids else None, gap) for ids, gap in parts], decode)
-            for text, parts in zip(texts, units, strict=True)
+            Translation(
+                source=text,
+                candidates=joined(
+                    [(next(found) if is_translated(one) else None, one.text) for one in parts],
+                    decode.n_best,
+                ),
+            )
+            for text, parts in zip(texts, layouts, strict=True)
+        ]
+
+    def translate_sentences(
+        self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+    ) -> list[tuple[Candidate, ...]]:
+        """The candidates of each sentence, best first; only one that is too long is cut."""
+        units = [self._units(sentence) for sentence in sentences]
+        found = iter(self._search([ids for parts in units for ids, _ in parts if ids], decode))
+        return [
+            next(found)
+            if len(parts) == 1 and parts[0][0]
+            else joined([(next(found) if ids else None, gap) for ids, gap in parts], decode.n_best)
+            for parts in units
         ]
 
     def stream(
@@ -126,25 +147,18 @@ class Translator:
 
         Lines that are there at the same time are translated together; a lone one at once.
         """
-        for batch in _as_they_come(lines, window):
+        for batch in as_they_come(lines, window):
             yield from self.translate(batch, decode)
 
-    def _units(self, text: str) -> list[tuple[list[int], str]]:
-        """The pieces to translate as ids, and what stays as it is (white space, marks) as text."""
-        units: list[tuple[list[int], str]] = []
-        for segment in segments(text, self.src_lang):
-            if not segment.is_sentence or not any(c.isalpha() for c in segment.text):
-                units.append(([], segment.text))
-                continue
-            ids = self.tokenizer.encode(segment.text)
-            if len(ids) < self._longest:
-                units.append((ids, segment.text))
-                continue
-            for piece in split_long(segment.text, self._fits):
-                units.append(
-                    (self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text)
-                )
-        return units
+    def _units(self, sentence: str) -> list[tuple[list[int], str]]:
+        """Pieces of a sentence that fit, as ids, and the white space between them as text."""
+        ids = self.tokenizer.encode(sentence)
+        if len(ids) < self._longest:
+            return [(ids, sentence)]
+        return [
+            (self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text)
+            for piece in split_long(sentence, self._fits)
+        ]
 
     @property
     def _longest(self) -> int:
@@ -170,31 +184,32 @@ class Translator:
             for hypotheses in search_all(self.engine, sources, decode)
         ]
 
-    def _join(
-        self,
-        source: str,
-        parts: Sequence[tuple[tuple[Candidate, ...] | None, str]],
-        decode: DecodeConfig,
-    ) -> Translation:
-        """Puts sentences and gaps together: the k-th candidate is made of the k-th of each."""
-        most = max((len(found) for found, _ in parts if found), default=1)
-        candidates = []
-        for k in range(min(most, decode.n_best)):
-            chosen = [
-                (found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts
-            ]
-            translated = [one for one, _ in chosen if one]
-            candidates.append(
-                Candidate(
-                    text="".join(one.text if one else gap for one, gap in chosen),
-                    score=sum(one.score for one in translated),
-                    tokens=tuple(token for one in translated for token in one.tokens),
-                )
+
+def is_translated(segment: Segment) -> bool:
+    """Whether there is something to translate, and not only white space, marks and digits."""
+    return segment.is_sentence and any(c.isalpha() for c in segment.text)
+
+
+def joined(
+    parts: Sequence[tuple[tuple[Candidate, ...] | None, str]], n_best: int
+) -> tuple[Candidate, ...]:
+    """Puts translations and gaps together: the k-th candidate is made of the k-th of each."""
+    most = max((len(found) for found, _ in parts if found), default=1)
+    candidates = []
+    for k in range(min(most, n_best)):
+        chosen = [(found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts]
+        translated = [one for one, _ in chosen if one]
+        candidates.append(
+            Candidate(
+                text="".join(one.text if one else gap for one, gap in chosen),
+                score=sum(one.score for one in translated),
+                tokens=tuple(token for one in translated for token in one.tokens),
             )
-        return Translation(source=source, candidates=tuple(candidates))
+        )
+    return tuple(candidates)
 
 
-def _as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:
+def as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     """Lists of the lines that are there, read ahead in a thread; errors come out here."""
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
     done = threading.Event()

@@ -16,7 +16,9 @@ PACKAGE = ROOT / "transformer"
 # A module imports from lower floors only. The mathematical side knows tensors, the text side
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
-    {"config", "words"},  # settings, words; the standard library only
+    {"config", "words", "scheduler", "gauges"},  # settings, words, queues, counters
+    {"serving", "admission", "documents"},  # what a server is made of
+    {"asking", "gate"},
     {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
     {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
@@ -24,9 +26,12 @@ FLOORS = (
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk"},  # many searches
     {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
-    {"report", "validation", "export", "insight"},
+    {"report", "validation", "export", "insight", "directions"},
+    {"service"},  # many requests at once
+    {"answers"},
     {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},
+    {"server"},
     {"cli"},
     {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
     {"scripts/teams"},  # engines in processes of their own
@@ -46,13 +51,20 @@ FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in m
 DOORS = {
     "accelerate": "launch",
     "ctranslate2": "export",
+    "bs4": "documents",
     "datasets": "corpus",
+    "docx": "documents",
+    "fastapi": "server",
     "matplotlib": "plots",
+    "prometheus_client": "gauges",
     "psutil": "launch",
     "sacrebleu": "evaluate",
     "safetensors": "checkpoint",
     "sentencepiece": "tokenizer",
+    "srt": "documents",
+    "starlette": "server",
     "transformers": "marian",
+    "uvicorn": "server",
 }
 MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine", "decoding",
                 "loss", "optim", "native", "graphs", "slots"}  # fmt: skip
@@ -60,7 +72,15 @@ FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subproces
 # Imports inside a function, each with its reason.
 LATE = {
     ("cli", "transformer.translate"),  # --help and mistakes answer before torch is there
-    ("plots", "matplotlib"),  # extras
+    ("cli", "transformer.server"),  # needs an extra
+    ("cli", "transformer.directions"),
+    ("cli", "transformer.admission"),
+    ("documents", "bs4"),  # extras
+    ("documents", "bs4.element"),
+    ("documents", "docx"),
+    ("documents", "docx.text.paragraph"),
+    ("documents", "srt"),
+    ("plots", "matplotlib"),
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),

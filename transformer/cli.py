@@ -26,7 +26,8 @@ from transformer.config import (
     choices,
     from_arguments,
 )
-from transformer.folder import find, read_config
+from transformer.folder import CONFIG, find, read_config
+from transformer.serving import ServeConfig
 
 if TYPE_CHECKING:
     from transformer.translate import Translation, Translator
@@ -75,7 +76,12 @@ def parser() -> argparse.ArgumentParser:
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     add("--json", action="store_true", help="a JSON object a line: translation, score, tokens")
+    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
+    add(
+        "--new-api-key", type=Path, metavar="FILE", help="print a new API key, add its hash to FILE"
+    )
     add_arguments(flags, DecodeConfig, skip=("scores",))
+    add_arguments(flags, ServeConfig)
     return flags
 
 
@@ -100,6 +106,13 @@ def default_model(langs: tuple[str, str]) -> Path:
             f"scripts/train.py --from {langs[0]} --to {langs[1]}, and name it with --model"
         )
     return found
+
+
+def checkpoints() -> list[Path]:
+    """All models that come with the project; a UserError without any."""
+    places = (PACKAGE / "checkpoints", PACKAGE.parent / "checkpoints")
+    found = [one for place in places if place.is_dir() for one in sorted(place.iterdir())]
+    return [one for one in found if (one / CONFIG).is_file()]
 
 
 def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
@@ -218,8 +231,29 @@ def _translator() -> "type[Translator]":
     return Translator
 
 
+def serve(args: argparse.Namespace) -> None:
+    """Answers over HTTP until SIGTERM or Ctrl-C; UserError where something is missing."""
+    limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
+    try:
+        from transformer import server
+        from transformer.directions import Directions
+    except ImportError as error:
+        raise UserError(
+            f"expected the extra `serve`: {error}. pip install 'transformer-es-en[serve]'"
+        ) from error
+    places = [Path(args.model)] if args.model else checkpoints()
+    app = server.application(Directions(places, args.device, args.compute_type), decode, limits)
+    server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
+
+
 def run(args: argparse.Namespace) -> None:
     """Translates what the arguments name; raises UserError for what a person can mend."""
+    if args.new_api_key:
+        from transformer.admission import new_key
+
+        return print(new_key(args.new_api_key, args.per_minute))
+    if args.serve:
+        return serve(args)
     _check(args)
     decode = from_arguments(DecodeConfig, args)
     if not args.json:

@@ -21,6 +21,7 @@ from bench_tables import described, environment, markdown
 
 from transformer import cli
 from transformer.config import UserError
+from transformer.released import default_model
 
 TEXT = "hola"
 LANGS = ("es", "en")
@@ -95,7 +96,7 @@ def run(given: argparse.Namespace, say: Callable[[str], None]) -> tuple[str, dic
     """The table, and the values for a file."""
     if given.runs < 1:
         raise UserError(f"expected --runs of at least 1, got {given.runs}")
-    model = given.model or cli.default_model(LANGS)
+    model = given.model or default_model(LANGS)
     commands = [[sys.executable, "-c", "import torch"], translate_command(model)]
     say(f"start-up: {given.runs} turns of {commands[0]} and {commands[1]}")
     base, ours = by_turns(commands, given.runs)

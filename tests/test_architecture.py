@@ -17,19 +17,35 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config", "words", "scheduler", "gauges"},  # settings, words, queues, counters
-    {"serving", "admission", "documents"},  # what a server is made of
+    {"serving", "admission", "documents", "casing", "detect", "guard"},  # text; a server's parts
     {"asking", "gate"},
-    {"attention", "positional", "loss", "optim", "tokenizer", "sources", "folder", "protect"},
-    {"layers", "cleaning", "batching", "native", "slots"},  # what is made of one; kernels, buffers
+    {
+        "attention",
+        "positional",
+        "loss",
+        "optim",
+        "tokenizer",
+        "sources",
+        "folder",
+        "protect",
+    },
+    {
+        "layers",
+        "cleaning",
+        "batching",
+        "native",
+        "slots",
+        "released",
+    },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
-    {"bulk"},  # many searches
+    {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
-    {"report", "validation", "export", "insight", "directions"},
+    {"report", "validation", "export", "insight", "careful", "selftest"},
+    {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
     {"service"},  # many requests at once
     {"answers"},
-    {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
     {"training"},
     {"server"},
     {"cli"},
@@ -71,10 +87,10 @@ MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine
 FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subprocess", "re"}
 # Imports inside a function, each with its reason.
 LATE = {
-    ("cli", "transformer.translate"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.directions"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.selftest"),
     ("cli", "transformer.server"),  # needs an extra
-    ("cli", "transformer.directions"),
-    ("cli", "transformer.admission"),
+    ("cli", "transformer.admission"),  # only to make a key
     ("documents", "bs4"),  # extras
     ("documents", "bs4.element"),
     ("documents", "docx"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer import checkpoint, cli
+from transformer import checkpoint, cli, released
 from transformer.config import DecodeConfig, UserError
 from transformer.translate import Translator
 
@@ -28,7 +28,10 @@ def run(random_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command with the random model: exit code, standard output, standard error."""
 
     def call(*args: object, model: Path | None = random_checkpoint) -> tuple[int, str, str]:
+        # A model that has learnt nothing gives what the guard would try again and again.
         flags = ["--model", str(model), "--device", "cpu"] if model else []
+        if "--guard" not in args:
+            flags.append("--no-guard")
         code = cli.main([*flags, *map(str, args)])
         return code, *capsys.readouterr()
 
@@ -62,7 +65,7 @@ def on_stdin(tmp_path: Path) -> Iterator[Callable[[bytes], None]]:
 @pytest.fixture
 def process(random_checkpoint: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """The command in a process of its own, with pipes to and from it."""
-    flags = ["--model", str(random_checkpoint), "--device", "cpu"]
+    flags = ["--model", str(random_checkpoint), "--device", "cpu", "--no-guard"]
     started = subprocess.Popen(
         [sys.executable, "-m", "transformer", *flags],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
@@ -128,6 +131,8 @@ def test_json_has_an_object_a_line(run: Run, random_checkpoint: Path) -> None:
             "translation": result.text,
             "score": pytest.approx(result.score, abs=1e-3),
             "tokens": list(result.tokens),
+            "langs": ["es", "en"],
+            "warnings": [],
         }
         for result in results
     ]
@@ -137,7 +142,15 @@ def test_json_holds_all_translations_that_are_asked_for(run: Run) -> None:
     code, out, _ = run("--json", "--beam-size", 3, "--n-best", 2, TEXTS[0])
     (record,) = (json.loads(line) for line in out.splitlines())
     assert code == 0
-    assert list(record) == ["source", "translation", "score", "tokens", "n_best"]
+    assert list(record) == [
+        "source",
+        "translation",
+        "score",
+        "tokens",
+        "n_best",
+        "langs",
+        "warnings",
+    ]
     assert len(record["n_best"]) == 2
     assert record["n_best"][0] == {name: record[name] for name in list(record)[1:4]}
 
@@ -254,7 +267,7 @@ def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
 def test_the_language_that_is_not_named_is_the_other_one(
     src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
 ) -> None:
-    assert cli.direction(src_lang, tgt_lang) == expected
+    assert released.direction(src_lang, tgt_lang) == expected
 
 
 @pytest.mark.parametrize("home", ["transformer/checkpoints", "checkpoints"])
@@ -262,11 +275,23 @@ def test_without_a_model_the_one_that_comes_with_the_project_is_taken(
     run: Run, random_checkpoint: Path, translations: list[str], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, home: str,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(cli, "PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr(released, "PACKAGE", tmp_path / "transformer")
     message = f"expected a model for en-es in {tmp_path / 'checkpoints' / 'en-es'}, there is none"
     assert message in failure(run("--to", "es", "hola", model=None))
     shutil.copytree(random_checkpoint, tmp_path / home / "es-en")
     assert run("--device", "cpu", TEXTS[0], model=None) == (0, f"{translations[0]}\n", "")
+
+
+def test_what_is_wrong_with_a_translation_is_told_with_its_line(run: Run) -> None:
+    """A model that has learnt nothing repeats itself, and loses numbers."""
+    code, out, err = run("--guard", "--compute-type", "float32", "123", "El gato ve 17 casas {a}.")
+    assert code == 0
+    assert out.splitlines()[0] == "123"
+    assert out.count("{a}") == 1
+    assert re.fullmatch(r"translate: 2: .+\n", err)
+    record = json.loads(run("--guard", "--json", "--compute-type", "float32", "El gato.")[1])
+    assert record["warnings"]
+    assert record["langs"] == ["es", "en"]
 
 
 # How it ends

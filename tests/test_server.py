@@ -24,7 +24,6 @@ from transformer import cli
 from transformer.admission import new_key
 from transformer.config import DecodeConfig
 from transformer.serving import ServeConfig
-from transformer.translate import Translator
 
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
 httpx = pytest.importorskip("httpx", reason="needs httpx")
@@ -46,7 +45,7 @@ class Client:
     def __init__(self, folder: Path, **limits: Any) -> None:
         self.limits = ServeConfig(**limits)
         waiting = self.limits.queue_limit
-        self.service = Service(Directions([folder], "cpu"), max_waiting=waiting)
+        self.service = Service(Directions.of(folder, "cpu"), max_waiting=waiting)
         self.gauges = Gauges(lambda: self.service.scheduler.n_waiting)
         self.app = create_app(self.service, self.limits, self.gauges)
 
@@ -87,8 +86,8 @@ def client(make: Callable[..., Client]) -> Client:
 @pytest.fixture(scope="module")
 def translate(random_checkpoint: Path) -> Callable[[str], str]:
     """What the library makes of a text."""
-    translator = Translator.load(random_checkpoint, "cpu")
-    return lambda text: translator.translate([text])[0].text
+    directions = Directions.of(random_checkpoint, "cpu")
+    return lambda text: directions.translate([text])[0].text
 
 
 def refused(answer: Any, status: int, why: str) -> None:
@@ -134,8 +133,8 @@ def test_the_language_is_detected(client: Client, translate: Call) -> None:
 
 def test_alternatives_are_the_further_hypotheses(client: Client, random_checkpoint: Path) -> None:
     answer = client.post(q=TEXT, alternatives=2, **ES_EN).json()
-    translator = Translator.load(random_checkpoint, "cpu")
-    found = translator.translate([TEXT], DecodeConfig(beam_size=3, n_best=3))[0].candidates
+    decode = DecodeConfig(beam_size=3, n_best=3)
+    found = Directions.of(random_checkpoint, "cpu").translate([TEXT], decode)[0].candidates
     assert [answer["translatedText"], *answer["alternatives"]] == [one.text for one in found]
     answer = client.post(q=[TEXT], alternatives="1", **ES_EN).json()
     assert [len(one) for one in answer["alternatives"]] == [1]
@@ -373,7 +372,7 @@ def test_a_defect_is_500_and_says_nothing(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError(TEXT)
 
-    monkeypatch.setattr(client.service.directions.open(("es", "en")), "translate", broken)
+    monkeypatch.setattr(client.service.directions.translator(("es", "en")), "translate", broken)
     refused(client.post(q=TEXT, **ES_EN), 500, "^the server has a defect$")
     assert "ZeroDivisionError at" in caplog.text
     assert "niña" not in caplog.text

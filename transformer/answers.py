@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from transformer import asking, documents
 from transformer.admission import Refused
 from transformer.asking import Pair
-from transformer.directions import detect
+from transformer.detect import detect
 from transformer.service import Part, Service
 from transformer.serving import ServeConfig
 from transformer.translate import Candidate, Translation
@@ -37,7 +37,7 @@ class Answers:
 
     @property
     def _pairs(self) -> tuple[Pair, ...]:
-        return self._service.directions.pairs
+        return self._service.directions.available
 
     def languages(self) -> list[dict[str, Any]]:
         """GET /languages."""
@@ -62,12 +62,12 @@ class Answers:
         """POST /detect."""
         text = asking.text_field(fields, "q")
         asking.check_texts([text], self._limits.char_limit)
-        return asking.detected(detect, text[:DETECT_CHARS])
+        return asking.detected(text[:DETECT_CHARS])
 
     async def translate(self, fields: Mapping[str, Any]) -> Any:
         """POST /translate: a text or a list, as text or as HTML."""
         asked = asking.asked(fields, self._limits)
-        found = [asking.detected(detect, text[:DETECT_CHARS])[0] for text in asked.texts]
+        found = [asking.detected(text[:DETECT_CHARS])[0] for text in asked.texts]
         auto = asked.source == "auto"
         sources = [one["language"] if auto else asked.source for one in found]
         pairs = [asking.check_pair((source, asked.target), self._pairs) for source in sources]
@@ -120,7 +120,7 @@ class Answers:
         asking.check_texts(document.texts, self._limits.file_char_limit)
         source, target = (asking.text_field(fields, name) for name in ("source", "target"))
         if source == "auto":
-            source = detect(" ".join(document.texts)[:DETECT_CHARS])[0][0]
+            source = detect(" ".join(document.texts)[:DETECT_CHARS]).lang
         pair = asking.check_pair((source, target), self._pairs)
         texts: Sequence[str] = document.texts
         self._gauges.characters.inc(sum(map(len, texts)))
@@ -153,7 +153,7 @@ class Answers:
         asking.check_texts([text], self._limits.char_limit)
         source = asking.text_field(fields, "source")
         if source == "auto":
-            source = detect(text[:DETECT_CHARS])[0][0]
+            source = detect(text[:DETECT_CHARS]).lang
         pair = asking.check_pair((source, asking.text_field(fields, "target")), self._pairs)
         if pair[0] == pair[1]:
             raise Refused(400, "expected two languages")

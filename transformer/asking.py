@@ -6,14 +6,14 @@ The fields are those of the LibreTranslate API, from JSON or from a form. Knows 
 import dataclasses
 import json
 import urllib.parse
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from transformer.admission import Refused
+from transformer.detect import LANGUAGES, detect
 from transformer.serving import ServeConfig
 
 NAMES = {"es": "Spanish", "en": "English"}
-Detect = Callable[[str], Sequence[tuple[str, float]]]
 Pair = tuple[str, str]
 
 
@@ -143,6 +143,11 @@ def languages(pairs: Collection[Pair]) -> list[dict[str, Any]]:
     ]
 
 
-def detected(detect: Detect, text: str) -> list[dict[str, Any]]:
+def detected(text: str) -> list[dict[str, Any]]:
     """The languages that a text may be in, likeliest first, with per cent."""
-    return [{"confidence": round(100 * share, 1), "language": lang} for lang, share in detect(text)]
+    found = detect(text)
+    shares = dict.fromkeys(LANGUAGES, 1 - found.confidence) | {found.lang: found.confidence}
+    return [
+        {"confidence": round(100 * share, 1), "language": lang}
+        for lang, share in sorted(shares.items(), key=lambda one: -one[1])
+    ]

@@ -26,14 +26,22 @@ from transformer.config import (
     choices,
     from_arguments,
 )
-from transformer.folder import CONFIG, find, read_config
+from transformer.detect import LANGUAGES
+from transformer.folder import find, read_config
+from transformer.released import DIRECTIONS, Langs, default_model, direction, released
 from transformer.serving import ServeConfig
 
 if TYPE_CHECKING:
-    from transformer.translate import Translation, Translator
+    from transformer.translate import Translation
 
-PACKAGE = Path(__file__).resolve().parent
-LANGUAGES = ("es", "en")
+GUARD_HELP = (
+    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
+    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
+)
+
+
+class Failed(Exception):
+    """A check has been made and does not hold: exit code 1."""
 
 
 def guarded(work: Callable[[], object], name: str) -> int:
@@ -47,6 +55,9 @@ def guarded(work: Callable[[], object], name: str) -> int:
     except UserError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
+    except Failed as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # Python would complain once more when it closes standard output.
         with contextlib.suppress(OSError):
@@ -70,49 +81,28 @@ def parser() -> argparse.ArgumentParser:
     add("text", nargs="*", help="texts to translate; without any, standard input is read")
     add("--input", type=Path, help="a UTF-8 file to translate line by line")
     add("--output", type=Path, help="the file to write, one line for each line")
-    add("--from", dest="src_lang", choices=LANGUAGES, help="source language")
-    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: en)")
+    add("--from", dest="src_lang", choices=LANGUAGES, help="source language (default: recognised)")
+    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: the other one)")
     add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
-    add("--json", action="store_true", help="a JSON object a line: translation, score, tokens")
-    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
+    add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
     add(
-        "--new-api-key", type=Path, metavar="FILE", help="print a new API key, add its hash to FILE"
+        "--selftest",
+        action="store_true",
+        help="translate the model's golden sentences; exit "
+        "code 1 if they differ from those of its release",
     )
+    add(
+        "--json",
+        action="store_true",
+        help="a JSON object a line: translation, score, tokens, languages, warnings",
+    )
+    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
+    add("--new-api-key", type=Path, metavar="FILE", help="print a new key, add its hash to FILE")
     add_arguments(flags, DecodeConfig, skip=("scores",))
     add_arguments(flags, ServeConfig)
     return flags
-
-
-def direction(src_lang: str | None, tgt_lang: str | None) -> tuple[str, str]:
-    """The languages asked for; the one not named is the other one; es to en without any."""
-    other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
-    tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
-    src_lang = src_lang or other[tgt_lang]
-    if src_lang == tgt_lang:
-        raise UserError(f"expected two languages, got --from {src_lang} --to {tgt_lang}")
-    return src_lang, tgt_lang
-
-
-def default_model(langs: tuple[str, str]) -> Path:
-    """The model that comes with the project, from the installed package or the repository."""
-    name = "-".join(langs)
-    places = (PACKAGE / "checkpoints" / name, PACKAGE.parent / "checkpoints" / name)
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
-        raise UserError(
-            f"expected a model for {name} in {places[-1]}, there is none: train one with "
-            f"scripts/train.py --from {langs[0]} --to {langs[1]}, and name it with --model"
-        )
-    return found
-
-
-def checkpoints() -> list[Path]:
-    """All models that come with the project; a UserError without any."""
-    places = (PACKAGE / "checkpoints", PACKAGE.parent / "checkpoints")
-    found = [one for place in places if place.is_dir() for one in sorted(place.iterdir())]
-    return [one for one in found if (one / CONFIG).is_file()]
 
 
 def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
@@ -177,6 +167,7 @@ def shown(translation: "Translation", as_json: bool, n_best: int) -> Iterator[st
         ]
         more = {"n_best": candidates} if n_best > 1 else {}
         record = {"source": translation.source, **candidates[0], **more}
+        record["langs"], record["warnings"] = translation.langs, translation.warnings
         yield json.dumps(record, ensure_ascii=False)
     elif n_best > 1:
         for rank, c in enumerate(translation.candidates, 1):
@@ -201,8 +192,12 @@ def _check(args: argparse.Namespace) -> None:
             args.output.resolve().parent.stat()
 
 
-def _model_for(args: argparse.Namespace) -> str | Path:
-    """The checkpoint folder to translate with; UserError unless it is for the languages asked."""
+def _folders(args: argparse.Namespace) -> dict[Langs, str | Path]:
+    """The models to choose among, by their languages; UserError if they are not those asked."""
+    named = args.src_lang or args.tgt_lang
+    if not args.model and not named:  # the language of each text decides
+        found = {langs: folder for langs in DIRECTIONS if (folder := released(langs))}
+        return {**found} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}
     langs = direction(args.src_lang, args.tgt_lang)
     folder = args.model or default_model(langs)
     _, (src_lang, tgt_lang) = read_config(find(folder))
@@ -211,11 +206,12 @@ def _model_for(args: argparse.Namespace) -> str | Path:
             f"expected a model for {'-'.join(langs)}, but {folder} translates "
             f"{src_lang} to {tgt_lang}"
         )
-    return folder
+    return {(src_lang, tgt_lang): folder}
 
 
-def _translator() -> "type[Translator]":
-    """Imports the library, once there is something to translate: torch takes a second.
+@contextlib.contextmanager
+def _importing() -> Iterator[None]:
+    """Around the import of the library, once there is something to do: torch takes a second.
 
     Nearly all that an import makes stays to the end. So the garbage collector, which would look
     through it some 370 times, rests meanwhile, and at the exit it leaves all to the system.
@@ -224,25 +220,38 @@ def _translator() -> "type[Translator]":
     collecting = gc.isenabled()
     gc.disable()
     try:
-        from transformer.translate import Translator
+        yield
     finally:
         if collecting:
             gc.enable()
-    return Translator
 
 
-def serve(args: argparse.Namespace) -> None:
+def _selftest(args: argparse.Namespace) -> None:
+    """Prints a line for each check of each model; Failed tells how many do not hold."""
+    folders, n_wrong = _folders(args), 0
+    with _importing():
+        from transformer import selftest
+    for langs, folder in folders.items():
+        for check in selftest.run(folder, args.device, args.compute_type):
+            mark = "ok" if check.holds else "WRONG"
+            print(f"{'-'.join(langs)}  {check.name}: {mark}: {check.seen}", flush=True)
+            n_wrong += not check.holds
+    if n_wrong:
+        number = "1 check does" if n_wrong == 1 else f"{n_wrong} checks do"
+        raise Failed(f"{number} not hold: the model is not what was released, or this machine errs")
+
+
+def _serve(args: argparse.Namespace) -> None:
     """Answers over HTTP until SIGTERM or Ctrl-C; UserError where something is missing."""
     limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
+    folders = _folders(args)
     try:
         from transformer import server
         from transformer.directions import Directions
     except ImportError as error:
-        raise UserError(
-            f"expected the extra `serve`: {error}. pip install 'transformer-es-en[serve]'"
-        ) from error
-    places = [Path(args.model)] if args.model else checkpoints()
-    app = server.application(Directions(places, args.device, args.compute_type), decode, limits)
+        raise UserError(f"to serve, install the extra `serve`: {error}") from error
+    opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
+    app = server.application(opened, decode, limits)
     server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
 
 
@@ -253,17 +262,25 @@ def run(args: argparse.Namespace) -> None:
 
         return print(new_key(args.new_api_key, args.per_minute))
     if args.serve:
-        return serve(args)
+        return _serve(args)
+    if args.selftest:
+        return _selftest(args)
     _check(args)
     decode = from_arguments(DecodeConfig, args)
     if not args.json:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
-    folder = _model_for(args)
-    translator = _translator().load(folder, args.device, args.compute_type)
+    folders = _folders(args)
+    with _importing():
+        from transformer.directions import Directions
+    opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
+    if len(folders) == 1:
+        opened.translator(*folders)  # a defect shows before anything is written
     with _printer(args) as write:
-        for translation in translator.stream(_texts(args), decode):
+        for number, translation in enumerate(opened.stream(_texts(args), decode), 1):
             for line in shown(translation, args.json, decode.n_best):
                 write(line)
+            if translation.warnings:
+                print(f"translate: {number}: {'; '.join(translation.warnings)}", file=sys.stderr)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,193 +1,131 @@
-"""The directions that a folder of checkpoints offers, each opened when it is first asked for."""
+"""Both directions of translation behind one door: models are opened when they are first needed.
 
-import re
-from collections.abc import Sequence
+The source language is named, or recognised for each text; texts are translated together with
+those of their direction and come back in their order.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
-from transformer.config import ComputeType, UserError
+from transformer import released
+from transformer.careful import Careful
+from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.detect import detect
 from transformer.folder import find, read_config
-from transformer.translate import Translator
+from transformer.released import DIRECTIONS, Langs
+from transformer.translate import GREEDY, WINDOW, Translation, Translator, as_they_come
 
 
 class Directions:
-    """Translators by (source, target) language."""
+    """The models for some directions, each opened once; translates with care unless told not to."""
 
     def __init__(
-        self, folders: Sequence[Path], device: str = "auto", compute_type: ComputeType = "auto"
+        self,
+        folders: Mapping[Langs, str | Path],
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
     ) -> None:
-        self._device, self._compute_type = device, compute_type
-        found = {read_config(find(folder))[1]: folder for folder in reversed(folders)}
-        if not found:
-            raise UserError("expected a checkpoint to serve, there is none: train one, or --model")
-        self._folders = found
-        self._opened: dict[tuple[str, str], Translator] = {}
+        """`folders` by (source, target); a UserError without any."""
+        if not folders:
+            raise UserError("expected a model for es-en or en-es, there is none: train one")
+        self.folders = dict(folders)
+        self.device, self.compute_type, self.guard = device, compute_type, guard
+        self._open: dict[Langs, Translator | Careful] = {}
+
+    @classmethod
+    def released(
+        cls,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
+        places: Sequence[Path] = (),
+    ) -> Self:
+        """Those that come with the project, or those that lie in some folders of checkpoints."""
+        found = {langs: released.released(langs, places) for langs in DIRECTIONS}
+        folders = {langs: folder for langs, folder in found.items() if folder is not None}
+        return cls(folders, device, compute_type, guard=guard)
+
+    @classmethod
+    def of(
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
+    ) -> Self:
+        """The one direction of a checkpoint, whatever its languages."""
+        _, langs = read_config(find(folder))
+        return cls({langs: folder}, device, compute_type, guard=guard)
 
     @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What can be translated, (source, target) each."""
-        return tuple(self._folders)
+    def available(self) -> tuple[Langs, ...]:
+        """The directions that there are models for."""
+        return tuple(self.folders)
 
-    def open(self, pair: tuple[str, str]) -> Translator:
-        """The translator of a direction; KeyError for one that is not there."""
-        if pair not in self._opened:
-            self._opened[pair] = Translator.load(
-                self._folders[pair], self._device, self._compute_type
-            )
-        return self._opened[pair]
+    def translator(self, langs: Langs) -> Translator | Careful:
+        """The model of a direction, opened at the first call; a UserError where there is none."""
+        if langs not in self.folders:
+            there = ", ".join("-".join(one) for one in self.folders)
+            raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
+        if langs not in self._open:
+            opened = Translator.load(self.folders[langs], self.device, self.compute_type)
+            self._open[langs] = Careful(opened) if self.guard else opened
+        return self._open[langs]
 
+    def recognised(self, texts: Sequence[str], before: Langs | None = None) -> list[Langs]:
+        """The direction of each text; an undecided one goes the way of the text before it.
 
-_ES = set(
-    [
-        "el",
-        "la",
-        "de",
-        "que",
-        "y",
-        "a",
-        "en",
-        "un",
-        "ser",
-        "se",
-        "no",
-        "haber",
-        "por",
-        "con",
-        "su",
-        "para",
-        "como",
-        "estar",
-        "tener",
-        "le",
-        "lo",
-        "todo",
-        "pero",
-        "más",
-        "hacer",
-        "o",
-        "poder",
-        "este",
-        "ir",
-        "otro",
-        "ese",
-        "si",
-        "me",
-        "ya",
-        "ver",
-        "porque",
-        "dar",
-        "cuando",
-        "él",
-        "muy",
-        "sin",
-        "vez",
-        "mucho",
-        "saber",
-        "qué",
-        "sobre",
-        "mi",
-        "alguno",
-        "mismo",
-        "yo",
-        "también",
-        "hasta",
-        "año",
-        "dos",
-        "querer",
-        "entre",
-        "así",
-        "desde",
-        "grande",
-        "eso",
-        "ni",
-        "nos",
-        "llegar",
-        "pasar",
-        "tiempo",
-        "ella",
-        "sí",
-        "es",
-        "los",
-        "las",
-        "una",
-        "del",
-        "al",
-        "dónde",
-        "está",
-    ]
-)
-_EN = set(
-    [
-        "the",
-        "be",
-        "to",
-        "of",
-        "and",
-        "a",
-        "in",
-        "that",
-        "have",
-        "i",
-        "it",
-        "for",
-        "not",
-        "on",
-        "with",
-        "he",
-        "as",
-        "you",
-        "do",
-        "at",
-        "this",
-        "but",
-        "his",
-        "by",
-        "from",
-        "they",
-        "we",
-        "say",
-        "her",
-        "she",
-        "or",
-        "an",
-        "will",
-        "my",
-        "one",
-        "all",
-        "would",
-        "there",
-        "their",
-        "what",
-        "so",
-        "up",
-        "out",
-        "if",
-        "about",
-        "who",
-        "get",
-        "which",
-        "go",
-        "me",
-        "when",
-        "make",
-        "can",
-        "like",
-        "time",
-        "no",
-        "just",
-        "him",
-        "know",
-        "take",
-        "is",
-        "are",
-        "was",
-        "where",
-    ]
-)
+        Where there is one direction only, it is that of all texts.
+        """
+        if len(self.folders) == 1:
+            return [*self.folders] * len(texts)
+        current = before or next(iter(self.folders))
+        by_source = {langs[0]: langs for langs in self.folders}
+        found = []
+        for text in texts:
+            language = detect(text)
+            if language.is_decided and language.lang in by_source:
+                current = by_source[language.lang]
+            found.append(current)
+        return found
 
+    def translate(
+        self,
+        texts: Sequence[str],
+        decode: DecodeConfig = GREEDY,
+        langs: Langs | None = None,
+        before: Langs | None = None,
+    ) -> list[Translation]:
+        """One translation for each text, in order, each with its languages.
 
-def detect(text: str) -> tuple[tuple[str, float], ...]:
-    words = re.findall(r"\w+", text.lower())
-    es = 1 + sum(w in _ES for w in words) + 2 * len(re.findall("[ñáéíóú¿¡]", text.lower()))
-    en = 1 + sum(w in _EN for w in words)
-    both = sorted([("es", es / (es + en)), ("en", en / (es + en))], key=lambda x: -x[1])
-    return tuple(both)
+        `langs` are those of all texts; without them they are recognised, `before` being those of
+        the text before the first.
+        """
+        each = [langs] * len(texts) if langs else self.recognised(texts, before)
+        results: list[Translation | None] = [None] * len(texts)
+        for direction in dict.fromkeys(each):
+            places = [i for i, one in enumerate(each) if one == direction]
+            found = self.translator(direction).translate([texts[i] for i in places], decode)
+            for i, translation in zip(places, found, strict=True):
+                results[i] = dataclasses.replace(translation, langs=direction)
+        return [result for result in results if result is not None]
+
+    def stream(
+        self,
+        lines: Iterable[str],
+        decode: DecodeConfig = GREEDY,
+        langs: Langs | None = None,
+        window: int = WINDOW,
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order; see `Translator.stream`."""
+        before: Langs | None = None
+        for batch in as_they_come(lines, window):
+            results = self.translate(batch, decode, langs, before)
+            before = results[-1].langs
+            yield from results

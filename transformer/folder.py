@@ -4,6 +4,7 @@
     model.safetensors    the weights to translate with
     tokenizer.model      the SentencePiece vocabulary
     README.md            the model card: how it was trained
+    selftest.json        what a released model must translate as it did then
     training.safetensors, training.json     only where training can go on from it
 
 Stands apart from `checkpoint` so that a wrong folder is told of before torch is imported.
@@ -26,6 +27,7 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "tokenizer.model",
     "README.md",
 )
+SELFTEST = "selftest.json"
 STATE, STATE_VALUES = "training.safetensors", "training.json"
 
 

@@ -8,12 +8,21 @@ import dataclasses
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from transformer.careful import Careful
 from transformer.config import DecodeConfig, UserError
 from transformer.directions import Directions
 from transformer.insight import Alternative, Trace, alternatives, trace
+from transformer.protect import find
 from transformer.scheduler import Observer, Scheduler
-from transformer.segment import segments
-from transformer.translate import GREEDY, Candidate, Translation, is_translated, joined
+from transformer.segment import Segment, segments
+from transformer.translate import (
+    GREEDY,
+    Candidate,
+    Translation,
+    Translator,
+    is_translated,
+    joined,
+)
 
 Pair = tuple[str, str]
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
@@ -56,8 +65,8 @@ class Service:
 
     def start(self) -> None:
         """Opens every direction, then begins to work."""
-        for pair in self.directions.pairs:
-            self.directions.open(pair)
+        for pair in self.directions.available:
+            self.directions.translator(pair)
         self.scheduler.start()
 
     def stop(self) -> None:
@@ -71,14 +80,14 @@ class Service:
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )
-        layouts = [segments(text, pair[0]) for text in texts]
+        layouts = [layout(text, pair[0]) for text in texts]
         sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
         found = iter(await self._ask(("translate", pair, decode), sentences))
         translations = []
-        for text, layout in zip(texts, layouts, strict=True):
+        for text, known in zip(texts, layouts, strict=True):
             parts: list[tuple[tuple[Candidate, ...] | None, str]] = []
             warnings: list[str] = []
-            for one in layout:
+            for one in known:
                 own: Translation | None = next(found) if is_translated(one) else None
                 parts.append((own.candidates if own else None, one.text))
                 warnings += own.warnings if own else ()
@@ -89,10 +98,10 @@ class Service:
 
     async def inspect(self, text: str, pair: Pair) -> list[Part]:
         """The sentences of a text, each as it is translated and why, and what is between them."""
-        layout = segments(text, pair[0])
-        asked = [Inspection(one.text) for one in layout if is_translated(one)]
+        parts = layout(text, pair[0])
+        asked = [Inspection(one.text) for one in parts if is_translated(one)]
         found = iter(await self._ask(("inspect", pair), asked))
-        return [next(found) if is_translated(one) else Part(one.text, one.text) for one in layout]
+        return [next(found) if is_translated(one) else Part(one.text, one.text) for one in parts]
 
     async def continue_after(self, sentence: str, pair: Pair, prefix: Sequence[int]) -> Part:
         """One sentence whose translation begins with the ids given."""
@@ -113,26 +122,41 @@ class Service:
 
     def _work(self, key: Any, items: Sequence[Any]) -> Sequence[Any]:
         kind, pair, *rest = key
-        translator = self.directions.open(pair)
+        opened = self.directions.translator(pair)
         if kind == "translate":
-            return translator.translate(items, rest[0])
+            return opened.translate(items, rest[0])
+        translator = opened.translator if isinstance(opened, Careful) else opened
         if kind == "alternatives":
             return [alternatives(translator, one.text, one.prefix) for one in items]
-        return [self._inspected(pair, one) for one in items]
+        return [self._inspected(opened, translator, one) for one in items]
 
-    def _inspected(self, pair: Pair, one: Inspection) -> Part:
-        """Looks inside; a sentence that is too long for that is only translated."""
-        translator = self.directions.open(pair)
+    def _inspected(
+        self, opened: Translator | Careful, translator: Translator, one: Inspection
+    ) -> Part:
+        """Looks inside; what the model does not say at once by itself is only translated."""
         if one.prefix:
             found = trace(translator, one.text, one.prefix, self._decode)
             return Part(one.text, found.target, found)
-        translated = translator.translate([one.text], self._decode)[0]
+        translated = opened.translate([one.text], self._decode)[0]
         try:
             found = trace(translator, one.text, (), self._decode)
         except UserError:
             return Part(one.text, translated.text, None, translated.warnings)
         own = found if found.target == translated.text else None
         return Part(one.text, translated.text, own, translated.warnings)
+
+
+def layout(text: str, lang: str) -> tuple[Segment, ...]:
+    """Sentences and what is between them; none ends within an address, a tag or the like."""
+    opaque = text
+    for span in find(text):
+        if span.kind != "number":
+            opaque = f"{opaque[: span.start]}{'X' * (span.end - span.start)}{opaque[span.end :]}"
+    found, end = [], 0
+    for one in segments(opaque, lang):
+        start, end = end, end + len(one.text)
+        found.append(dataclasses.replace(one, text=text[start:end]))
+    return tuple(found)
 
 
 def _cost(item: Any) -> int:

@@ -194,6 +194,8 @@ def joined(
     parts: Sequence[tuple[tuple[Candidate, ...] | None, str]], n_best: int
 ) -> tuple[Candidate, ...]:
     """Puts translations and gaps together: the k-th candidate is made of the k-th of each."""
+    if len(parts) == 1 and parts[0][0]:
+        return parts[0][0][:n_best]
     most = max((len(found) for found, _ in parts if found), default=1)
     candidates = []
     for k in range(min(most, n_best)):

@@ -1,0 +1,38 @@
+"""Capitals: what shouts, and how the pieces of a sentence are made to fit again."""
+
+import pytest
+
+from transformer.casing import begins_like, ends_like, is_shouted
+
+
+@pytest.mark.parametrize("text", ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"])
+def test_capitals_shout(text: str) -> None:
+    assert is_shouted(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["FBI", "Hola", "El FBI llegó", "123", "", "I", "XXI", "USA.", "LA casa"]
+)
+def test_a_short_name_or_a_small_letter_does_not(text: str) -> None:
+    assert not is_shouted(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "expected"),
+    [
+        ("The house", "la casa", "the house"),
+        ("The house", "La casa", "The house"),
+        ("I go", "voy", "I go"),
+        ("A house", "una casa", "a house"),
+        ("FBI men", "hombres del FBI", "FBI men"),
+        ("", "la", ""),
+    ],
+)
+def test_a_piece_begins_as_its_source_does(text: str, model: str, expected: str) -> None:
+    assert begins_like(text, model) == expected
+
+
+def test_a_piece_ends_as_its_source_does() -> None:
+    assert ends_like("The house.", "la casa") == "The house"
+    assert ends_like("The house.", "la casa.") == "The house."
+    assert ends_like("The house...", "la casa") == "The house..."

@@ -60,6 +60,7 @@ FLOORS = (
         "scripts/release",
         "scripts/export",
         "scripts/benchmark",
+        "scripts/load",
     },  # for a person
 )
 FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in modules}

@@ -67,7 +67,7 @@ function labels(kind) {
 }
 
 export function draw() {
-  if (!seen) return;
+  if (!seen || $("inside").hidden) return;
   const step = Number($("step").value) - 1;
   const n = seen.targetPieces.length;
   $("at").textContent = t("at", step + 1, n);
@@ -78,10 +78,10 @@ export function draw() {
   fillHeads();
   const [read] = labels("decoder");
   const mask = read.map((_, i) => read.map((_, j) => (j <= i ? 1 : 0)));
-  $("mask").replaceChildren(heat(mask, read, read, step, "mask"));
+  $("mask").replaceChildren(heat(mask, read, read, step, $("mask").clientWidth, "mask"));
   const [rows, columns] = labels(chosen.kind);
   const upTo = chosen.kind === "encoder" ? null : step;
-  $("map").replaceChildren(heat(weights(), rows, columns, upTo, "attention"));
+  $("map").replaceChildren(heat(weights(), rows, columns, upTo, $("map").clientWidth, "attention"));
   drawHeads(upTo);
 }
 
@@ -124,21 +124,23 @@ function svg(name, attributes, ...children) {
 }
 
 // A heat map; rows after `step` are not yet there, its own is framed.
-function heat(values, rows, columns, step, name) {
-  const size = 20;
+function heat(values, rows, columns, step, room, name) {
   const wide = Math.max(...rows.map((one) => one.length)) * 7.5 + 8;
+  const size = Math.max(18, Math.min(34, Math.floor((room - wide - 34) / columns.length)));
+  const isSquare = rows === columns; // then the columns are the same tokens, some still to come
   const high = Math.max(...columns.map((one) => one.length)) * 6 + 10;
   const width = wide + size * columns.length + 34;
   const height = high + size * rows.length + 4;
   const cells = [];
   columns.forEach((text, j) => {
     const x = wide + size * (j + 0.65);
-    cells.push(svg("text", { x, y: high - 6, transform: `rotate(-50 ${x} ${high - 6})` }, text));
+    const shown = isSquare && step !== null && j > step ? "·" : text;
+    cells.push(svg("text", { x, y: high - 6, transform: `rotate(-50 ${x} ${high - 6})` }, shown));
   });
   rows.forEach((text, i) => {
     const y = high + size * i;
     const later = step !== null && i > step;
-    cells.push(svg("text", { x: wide - 5, y: y + 14, "text-anchor": "end", class: later ? "later" : "" }, later ? "·" : text));
+    cells.push(svg("text", { x: wide - 5, y: y + size / 2 + 4, "text-anchor": "end", class: later ? "later" : "" }, later ? "·" : text));
     columns.forEach((column, j) => {
       const share = values[i][j];
       const cell = svg("rect", { x: wide + size * j, y, width: size - 1, height: size - 1, class: "cell" });
@@ -217,5 +219,6 @@ export function startInside() {
     chosen = { ...chosen, layer, head };
     draw();
   });
+  window.addEventListener("resize", draw);
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "lang"] });
 }

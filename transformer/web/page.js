@@ -340,6 +340,7 @@ function listen() {
     settings.key = $("key").value;
     later();
   });
+  $("key-row").addEventListener("submit", (event) => event.preventDefault());
   $("interface").addEventListener("change", () => speakIn($("interface").value));
   $("theme").addEventListener("click", () => {
     const names = Object.keys(THEMES);

@@ -4,7 +4,7 @@ translate --serve &
 python scripts/load.py --url http://127.0.0.1:5000 --clients 200 --seconds 60
 
 Each client keeps a connection and asks for one sentence after the other. The right answers are
-those that the server gives to one request at a time, before. Knows HTTP; not how an answer is found.
+those that the server gives to one request at a time, before. Knows HTTP, and no model.
 """
 
 import argparse

@@ -57,6 +57,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as running:
+        playwright.expect.set_options(timeout=PATIENCE)
         opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -87,11 +88,15 @@ def _complaints(message: Any) -> list[str]:
 def type_in(page: Any, text: str) -> list[str]:
     """Types a text and gives the words of its translation, once they can be looked at."""
     page.fill("#source", text)
-    page.wait_for_function(
-        "() => document.querySelector('#status').textContent === 'Translated'"
-        " && document.querySelectorAll('#shadow span').length > 0"
-    )
+    see(page, "#shadow").to_have_text(text)
+    see(page, "#shadow span >> nth=0").to_be_attached()
+    see(page, "#status").to_have_text("Translated")
     return [str(word) for word in page.locator("#target .word").all_inner_texts()]
+
+
+def see(page: Any, selector: str) -> Any:
+    """What is expected of an element, soon."""
+    return playwright.expect(page.locator(selector))
 
 
 def lamp(span: Any) -> float:
@@ -102,12 +107,12 @@ def test_what_is_typed_is_translated(page: Any) -> None:
     assert type_in(page, FIRST) == ["My", "sister", "bought", "three", "apples", "."]
     assert page.locator("#target").inner_text() == "My sister bought three apples."
     type_in(page, f"{FIRST}\n\n{SECOND}")
-    page.wait_for_function("() => document.querySelectorAll('#target .word').length > 8")
+    see(page, "#target .word >> nth=8").to_be_attached()
     assert page.locator("#target").inner_text().split("\n")[:2] == [
         "My sister bought three apples.", "",
     ]  # fmt: skip
     page.click("#clear")
-    page.wait_for_function("() => document.querySelector('#target').textContent === ''")
+    see(page, "#target").to_be_empty()
 
 
 def test_an_old_answer_never_overwrites_a_new_one(page: Any) -> None:
@@ -144,6 +149,19 @@ def test_words_that_belong_together_light_up(page: Any) -> None:
     assert targets["sister"] < 0.3
 
 
+def test_the_lights_lie_under_their_words(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 700})
+    type_in(page, "\n".join([FIRST, SECOND] * 12))
+    page.evaluate("document.querySelector('#source').scrollTop = 60")
+    page.wait_for_timeout(100)
+    sizes = [
+        page.locator(one).evaluate("one => [one.clientWidth, one.scrollTop]")
+        for one in ("#source", "#shadow")
+    ]
+    assert sizes[0] == sizes[1]
+    assert sizes[0][1] == 60
+
+
 def test_another_word_can_be_chosen_and_the_rest_follows(page: Any) -> None:
     type_in(page, FIRST)
     page.locator("#target .word").nth(3).click()
@@ -153,9 +171,7 @@ def test_another_word_can_be_chosen_and_the_rest_follows(page: Any) -> None:
     assert texts[0] == "three"
     assert page.locator("#menu [aria-selected=true]").count() == 1
     options.nth(1).click()
-    page.wait_for_function(
-        "word => document.querySelectorAll('#target .word')[3]?.textContent === word", arg=texts[1]
-    )
+    see(page, "#target .word >> nth=3").to_have_text(texts[1])
     assert page.locator("#target").inner_text().startswith(f"My sister bought {texts[1]}")
 
 
@@ -181,21 +197,19 @@ def test_languages_are_swapped_with_the_text(page: Any) -> None:
     assert (page.input_value("#from"), page.input_value("#to")) == ("en", "es")
     page.select_option("#from", "auto")
     page.fill("#source", f"{FIRST} {SECOND}")
-    page.wait_for_function(
-        "() => /^Spanish/.test(document.querySelector('#from').selectedOptions[0].textContent)"
-    )
+    see(page, "#from option[value=auto]").to_have_text(re.compile("^Spanish"))
     assert page.input_value("#to") == "en"
 
 
 def test_a_translation_is_copied(page: Any) -> None:
     type_in(page, FIRST)
     page.click("#copy")
-    page.wait_for_function("() => document.querySelector('#status').textContent === 'Copied'")
+    see(page, "#status").to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "My sister bought three apples."
 
 
 def test_a_dropped_file_comes_back_translated(page: Any) -> None:
-    page.wait_for_function("() => document.querySelector('#to').value === 'en'")
+    see(page, "#to").to_have_value("en")
     page.evaluate(
         """text => {
             const carried = new DataTransfer();
@@ -213,13 +227,11 @@ def test_a_dropped_file_comes_back_translated(page: Any) -> None:
 
 
 def test_a_file_that_is_none_is_told_of(page: Any) -> None:
-    page.wait_for_function("() => document.querySelector('#to').value === 'en'")
+    see(page, "#to").to_have_value("en")
     page.set_input_files(
         "#file", {"name": "a.docx", "mimeType": "application/zip", "buffer": b"\x7fELF"}
     )
-    page.wait_for_function(
-        "() => /expected a Word document/.test(document.querySelector('#status').textContent)"
-    )
+    see(page, "#status").to_contain_text("expected a Word document")
 
 
 def test_the_interface_speaks_spanish_and_wears_dark(page: Any) -> None:
@@ -264,7 +276,7 @@ def test_the_decoder_can_be_watched_step_by_step(page: Any) -> None:
     assert page.locator("#heads [aria-pressed=true]").count() == 1
     page.fill("#sentence", SECOND)
     page.click("#look button")
-    page.wait_for_function("() => /agua/.test(document.querySelector('#reads').textContent)")
+    see(page, "#reads").to_contain_text("agua")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -127,11 +127,17 @@ function show(status) {
   const again = focused && words.find(({ place }) => place.part.source === focused.part.source && place.i === focused.i);
   if (words.length) (again ?? words[0]).tabIndex = 0;
   again?.focus();
-  $("shadow").scrollTop = $("source").scrollTop;
+  follow();
   const warnings = [...new Set(shown.flatMap((one) => one.warnings ?? []))];
   $("warnings").replaceChildren(...warnings.map((one) => element("li", { textContent: warning(one) })));
   $("warnings").hidden = !warnings.length;
   $("copy").disabled = !shown.length;
+}
+
+// The words behind the text field break into the same lines, and move with it.
+function follow() {
+  $("shadow").style.width = `${$("source").clientWidth}px`;
+  $("shadow").scrollTop = $("source").scrollTop;
 }
 
 const wordsOf = () => [...$("target").querySelectorAll(".word")];
@@ -279,7 +285,8 @@ function listen() {
     timer = setTimeout(translate, PAUSE);
   };
   $("source").addEventListener("input", later);
-  $("source").addEventListener("scroll", () => { $("shadow").scrollTop = $("source").scrollTop; });
+  $("source").addEventListener("scroll", follow);
+  new ResizeObserver(follow).observe($("source"));
   $("source").addEventListener("mousemove", (event) => pointAt(sourceWordAt(event.clientX, event.clientY)?.place));
   $("source").addEventListener("mouseleave", () => pointAt(null));
   const target = $("target");

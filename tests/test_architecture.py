@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib.util
 import os
 import subprocess
 import sys
@@ -16,7 +17,9 @@ PACKAGE = ROOT / "transformer"
 # A module imports from lower floors only. The mathematical side knows tensors, the text side
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
-    {"config"},  # settings; the standard library only
+    {"config", "words", "scheduler", "gauges"},  # settings, words, queues, counters
+    {"serving", "admission", "documents", "casing", "detect", "guard"},  # text; a server's parts
+    {"asking", "gate"},
     {
         "attention",
         "positional",
@@ -26,9 +29,6 @@ FLOORS = (
         "sources",
         "folder",
         "protect",
-        "casing",
-        "detect",
-        "guard",
     },
     {
         "noise",
@@ -45,10 +45,13 @@ FLOORS = (
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
-    {"report", "validation", "export", "careful", "selftest"},
+    {"report", "validation", "export", "insight", "careful", "selftest"},
     {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
+    {"service"},  # many requests at once
+    {"answers"},
     {"training"},
-    {"cli", "fit"},  # the command line; trial steps of training
+    {"server", "fit"},  # many clients; trial steps of training
+    {"cli"},
     {
         "scripts/copy_model",
         "scripts/rivals",
@@ -68,6 +71,7 @@ FLOORS = (
         "scripts/release",
         "scripts/export",
         "scripts/benchmark",
+        "scripts/load",
     },  # for a person
 )
 FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in modules}
@@ -75,14 +79,21 @@ FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in m
 DOORS = {
     "accelerate": "launch",
     "ctranslate2": "export",
+    "bs4": "documents",
     "datasets": "corpus",
     "joeynmt": "scripts/training_rivals",
+    "docx": "documents",
+    "fastapi": "server",
     "matplotlib": "plots",
+    "prometheus_client": "gauges",
     "psutil": "launch",
     "sacrebleu": "evaluate",
     "safetensors": "checkpoint",
     "sentencepiece": "tokenizer",
+    "srt": "documents",
+    "starlette": "server",
     "transformers": "marian",
+    "uvicorn": "server",
 }
 MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine", "decoding",
                 "loss", "optim", "native", "graphs", "slots"}  # fmt: skip
@@ -91,13 +102,21 @@ FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subproces
 LATE = {
     ("cli", "transformer.directions"),  # --help and mistakes answer before torch is there
     ("cli", "transformer.selftest"),
-    ("plots", "matplotlib"),  # extras
+    ("cli", "transformer.server"),  # needs an extra
+    ("cli", "transformer.admission"),  # only to make a key
+    ("documents", "bs4"),  # extras
+    ("documents", "bs4.element"),
+    ("documents", "docx"),
+    ("documents", "docx.text.paragraph"),
+    ("documents", "srt"),
+    ("plots", "matplotlib"),
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),
     ("scripts/training_rivals", "joeynmt"),
 }
-EXTRAS = {name for _, name in LATE if name in DOORS}
+SERVE = {"fastapi", "prometheus_client", "starlette", "uvicorn"}  # imported at once where needed
+EXTRAS = {name for _, name in LATE if name in DOORS} | SERVE
 TOP = {"LICENSE", "README.md", "checkpoints", "data", "pyproject.toml", "scripts", "tests",
        "transformer"}  # fmt: skip
 MAY_BE = {"README.es.md", "build", "dist"}  # the last two are made by the installation
@@ -267,9 +286,11 @@ def test_the_package_and_the_command_line_start_without_torch() -> None:
 
 def test_imports_have_no_effects() -> None:
     modules = sorted({*MODULES} - {"__init__", "__main__"})
+    there = {name for name in SERVE if importlib.util.find_spec(name)}
+    modules = [name for name in modules if libraries(name) & SERVE <= there]
     python(
         "import importlib, logging, os, random, signal, warnings\n"
-        f"import numpy, torch, {', '.join(sorted({*DOORS} - EXTRAS))}\n"
+        f"import numpy, torch, {', '.join(sorted({*DOORS} - EXTRAS | there))}\n"
         "def snapshot():\n"
         "    return (dict(os.environ), os.getcwd(), torch.get_num_threads(),\n"
         "            torch.get_default_dtype(), torch.random.get_rng_state().tolist(),\n"

@@ -29,6 +29,7 @@ from transformer.config import (
 from transformer.detect import LANGUAGES
 from transformer.folder import find, read_config
 from transformer.released import DIRECTIONS, Langs, default_model, direction, released
+from transformer.serving import ServeConfig
 
 if TYPE_CHECKING:
     from transformer.translate import Translation
@@ -97,7 +98,10 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="a JSON object a line: translation, score, tokens, languages, warnings",
     )
+    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
+    add("--new-api-key", type=Path, metavar="FILE", help="print a new key, add its hash to FILE")
     add_arguments(flags, DecodeConfig, skip=("scores",))
+    add_arguments(flags, ServeConfig)
     return flags
 
 
@@ -237,8 +241,28 @@ def _selftest(args: argparse.Namespace) -> None:
         raise Failed(f"{number} not hold: the model is not what was released, or this machine errs")
 
 
+def _serve(args: argparse.Namespace) -> None:
+    """Answers over HTTP until SIGTERM or Ctrl-C; UserError where something is missing."""
+    limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
+    folders = _folders(args)
+    try:
+        from transformer import server
+        from transformer.directions import Directions
+    except ImportError as error:
+        raise UserError(f"to serve, install the extra `serve`: {error}") from error
+    opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
+    app = server.application(opened, decode, limits)
+    server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
+
+
 def run(args: argparse.Namespace) -> None:
     """Translates what the arguments name; raises UserError for what a person can mend."""
+    if args.new_api_key:
+        from transformer.admission import new_key
+
+        return print(new_key(args.new_api_key, args.per_minute))
+    if args.serve:
+        return _serve(args)
     if args.selftest:
         return _selftest(args)
     _check(args)

@@ -29,6 +29,18 @@ FLOORS = (
     {"training"},
     {"cli"},
     {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
+    {
+        "scripts/recurrent",
+        "scripts/tour_lessons",
+        "scripts/tour_digits",
+        "scripts/tour_model",
+        "scripts/tour_page",
+        "scripts/tour_figures",
+        "scripts/tour_words",
+    },  # of the attention tour
+    {"scripts/race"},  # the recurrent translator beside the Transformer
+    {"scripts/tour_exhibits"},  # its pictures and tables
+    {"scripts/tour_stops"},
     {"scripts/teams"},  # engines in processes of their own
     {"scripts/alternation"},  # that take turns
     {"scripts/bench_decoding", "scripts/bench_startup"},  # what is measured
@@ -39,6 +51,7 @@ FLOORS = (
         "scripts/release",
         "scripts/export",
         "scripts/benchmark",
+        "scripts/attention_tour",
     },  # for a person
 )
 FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in modules}
@@ -52,6 +65,7 @@ DOORS = {
     "sacrebleu": "evaluate",
     "safetensors": "checkpoint",
     "sentencepiece": "tokenizer",
+    "sklearn": "scripts/tour_digits",
     "transformers": "marian",
 }
 MATHEMATICAL = {"attention", "positional", "layers", "model", "packing", "engine", "decoding",
@@ -64,6 +78,7 @@ LATE = {
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),
+    ("scripts/tour_digits", "sklearn"),
 }
 EXTRAS = {name for _, name in LATE if name in DOORS}
 TOP = {"LICENSE", "README.md", "checkpoints", "data", "pyproject.toml", "scripts", "tests",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import EOS_ID, UserError, model_config
+from transformer.explain import sharpest
 from transformer.insight import Trace, trace
 from transformer.layers import EncoderLayer
 from transformer.model import Transformer
@@ -117,11 +118,3 @@ def tie(maps: Tensor, row: int, to: Word, rival: Word) -> Tie:
         rival=float(other[layer, head]),
         won=int((wanted > other).sum()),
     )
-
-
-def sharpest(cross: Tensor) -> int:
-    """The layer whose steps, the heads averaged, look most at one piece: (L, H, T, S) -> layer.
-
-    The end mark is left out: heads with nothing to look for rest on it.
-    """
-    return int(cross.mean(1)[:, :-1, :-1].amax(-1).mean(-1).argmax())

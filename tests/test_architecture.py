@@ -25,7 +25,7 @@ FLOORS = (
     {"bulk"},  # many searches
     {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
     {"report", "validation", "export", "insight"},
-    {"systems", "runfolder", "launch"},  # an evaluation; a run's folder, a run's machine
+    {"systems", "runfolder", "launch", "explain"},  # an evaluation; a run's folder, a run's machine
     {"training"},
     {"cli"},
     {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
@@ -74,6 +74,7 @@ FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subproces
 # Imports inside a function, each with its reason.
 LATE = {
     ("cli", "transformer.translate"),  # --help and mistakes answer before torch is there
+    ("cli", "transformer.explain"),
     ("plots", "matplotlib"),  # extras
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),

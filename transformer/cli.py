@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parent
 LANGUAGES = ("es", "en")
+PICTURES = (".png", ".svg", ".html")
 
 
 def guarded(work: Callable[[], object], name: str) -> int:
@@ -75,6 +76,8 @@ def parser() -> argparse.ArgumentParser:
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     add("--json", action="store_true", help="a JSON object a line: translation, score, tokens")
+    add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
+    add("--attention", type=Path, metavar="FILE", help="draw the alignment: .png, .svg or .html")
     add_arguments(flags, DecodeConfig, skip=("scores",))
     return flags
 
@@ -176,6 +179,10 @@ def _check(args: argparse.Namespace) -> None:
     """Raises a UserError for each mistake in texts and files that shows before torch is there."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
+    if args.json and (args.explain or args.attention):
+        raise UserError("expected --json, or --explain and --attention, got both")
+    if args.attention and args.attention.suffix not in PICTURES:
+        raise UserError(f"expected {', '.join(PICTURES)} for --attention, got {args.attention}")
     try:
         "".join(args.text).encode()
     except UnicodeEncodeError as error:
@@ -226,6 +233,13 @@ def run(args: argparse.Namespace) -> None:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
     folder = _model_for(args)
     translator = _translator().load(folder, args.device, args.compute_type)
+    if args.explain or args.attention:
+        from transformer.explain import explained
+
+        with _printer(args) as write:
+            for line in explained(translator, _texts(args), args.attention, args.explain, decode):
+                write(line)
+        return
     with _printer(args) as write:
         for translation in translator.stream(_texts(args), decode):
             for line in shown(translation, args.json, decode.n_best):

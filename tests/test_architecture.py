@@ -19,7 +19,7 @@ PACKAGE = ROOT / "transformer"
 FLOORS = (
     {"config", "words", "scheduler", "gauges"},  # settings, words, queues, counters
     {"serving", "admission", "documents", "casing", "detect", "guard"},  # text; a server's parts
-    {"asking", "gate"},
+    {"asking", "gate", "arguments"},
     {
         "attention",
         "positional",
@@ -46,7 +46,7 @@ FLOORS = (
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
     {"report", "validation", "export", "insight", "careful", "selftest"},
-    {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
+    {"systems", "runfolder", "launch", "directions", "explain"},  # whole tasks; a run's machine
     {"service"},  # many requests at once
     {"answers"},
     {"training"},
@@ -58,6 +58,18 @@ FLOORS = (
         "scripts/training_rivals",
         "scripts/bench_tables",
     },  # to be measured by
+    {
+        "scripts/recurrent",
+        "scripts/tour_lessons",
+        "scripts/tour_digits",
+        "scripts/tour_model",
+        "scripts/tour_page",
+        "scripts/tour_figures",
+        "scripts/tour_words",
+    },  # of the attention tour
+    {"scripts/race"},  # the recurrent translator beside the Transformer
+    {"scripts/tour_exhibits"},  # its pictures and tables
+    {"scripts/tour_stops"},
     {"scripts/teams", "scripts/trainers"},  # engines in processes of their own; training loops
     {"scripts/alternation", "scripts/bench_profile"},  # that take turns; where a step's time goes
     {"scripts/training_teams"},  # training loops in processes of their own
@@ -72,6 +84,7 @@ FLOORS = (
         "scripts/export",
         "scripts/benchmark",
         "scripts/load",
+        "scripts/attention_tour",
     },  # for a person
 )
 FLOOR = {module: number for number, modules in enumerate(FLOORS) for module in modules}
@@ -92,6 +105,7 @@ DOORS = {
     "sentencepiece": "tokenizer",
     "srt": "documents",
     "starlette": "server",
+    "sklearn": "scripts/tour_digits",
     "transformers": "marian",
     "uvicorn": "server",
 }
@@ -102,6 +116,7 @@ FREE_OF_FILES = {"os", "io", "pathlib", "shutil", "json", "tempfile", "subproces
 LATE = {
     ("cli", "transformer.directions"),  # --help and mistakes answer before torch is there
     ("cli", "transformer.selftest"),
+    ("cli", "transformer.explain"),
     ("cli", "transformer.server"),  # needs an extra
     ("cli", "transformer.admission"),  # only to make a key
     ("documents", "bs4"),  # extras
@@ -114,6 +129,7 @@ LATE = {
     ("export", "ctranslate2"),
     ("marian", "transformers"),
     ("scripts/training_rivals", "joeynmt"),
+    ("scripts/tour_digits", "sklearn"),
 }
 SERVE = {"fastapi", "prometheus_client", "starlette", "uvicorn"}  # imported at once where needed
 EXTRAS = {name for _, name in LATE if name in DOORS} | SERVE

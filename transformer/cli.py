@@ -17,27 +17,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from transformer.config import (
-    COMPUTE_TYPE_HELP,
-    ComputeType,
-    DecodeConfig,
-    UserError,
-    add_arguments,
-    choices,
-    from_arguments,
-)
-from transformer.detect import LANGUAGES
+from transformer.arguments import PICTURES, parser
+from transformer.config import DecodeConfig, UserError, from_arguments
 from transformer.folder import find, read_config
 from transformer.released import DIRECTIONS, Langs, default_model, direction, released
 from transformer.serving import ServeConfig
 
 if TYPE_CHECKING:
+    from transformer.directions import Directions
     from transformer.translate import Translation
-
-GUARD_HELP = (
-    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
-    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
-)
 
 
 class Failed(Exception):
@@ -68,41 +56,6 @@ def guarded(work: Callable[[], object], name: str) -> int:
         print(f"{name}: stopped", file=sys.stderr)
         return 128 + signal.SIGINT
     return 0
-
-
-def parser() -> argparse.ArgumentParser:
-    """The flags of `translate`; those of the search come from DecodeConfig."""
-    flags = argparse.ArgumentParser(
-        prog="translate",
-        description="Translates between Spanish and English, offline: the arguments, a file, or "
-        "standard input, line by line.",
-    )
-    add = flags.add_argument
-    add("text", nargs="*", help="texts to translate; without any, standard input is read")
-    add("--input", type=Path, help="a UTF-8 file to translate line by line")
-    add("--output", type=Path, help="the file to write, one line for each line")
-    add("--from", dest="src_lang", choices=LANGUAGES, help="source language (default: recognised)")
-    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: the other one)")
-    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
-    add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
-    add(
-        "--selftest",
-        action="store_true",
-        help="translate the model's golden sentences; exit "
-        "code 1 if they differ from those of its release",
-    )
-    add(
-        "--json",
-        action="store_true",
-        help="a JSON object a line: translation, score, tokens, languages, warnings",
-    )
-    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
-    add("--new-api-key", type=Path, metavar="FILE", help="print a new key, add its hash to FILE")
-    add_arguments(flags, DecodeConfig, skip=("scores",))
-    add_arguments(flags, ServeConfig)
-    return flags
 
 
 def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
@@ -180,6 +133,10 @@ def _check(args: argparse.Namespace) -> None:
     """Raises a UserError for each mistake in texts and files that shows before torch is there."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
+    if args.json and (args.explain or args.attention):
+        raise UserError("expected --json, or --explain and --attention, got both")
+    if args.attention and args.attention.suffix not in PICTURES:
+        raise UserError(f"expected {', '.join(PICTURES)} for --attention, got {args.attention}")
     try:
         "".join(args.text).encode()
     except UnicodeEncodeError as error:
@@ -255,6 +212,18 @@ def _serve(args: argparse.Namespace) -> None:
     server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
 
 
+def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
+    """Prints how the texts were translated, and draws the alignment; with one model for all."""
+    from transformer.explain import explained
+
+    texts = list(_texts(args))
+    (langs,) = opened.recognised(texts[:1]) or [next(iter(opened.folders))]
+    translator = opened.plain(langs)
+    with _printer(args) as write:
+        for line in explained(translator, texts, args.attention, args.explain, decode):
+            write(line)
+
+
 def run(args: argparse.Namespace) -> None:
     """Translates what the arguments name; raises UserError for what a person can mend."""
     if args.new_api_key:
@@ -273,6 +242,8 @@ def run(args: argparse.Namespace) -> None:
     with _importing():
         from transformer.directions import Directions
     opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
+    if args.explain or args.attention:
+        return _explain(args, opened, decode)
     if len(folders) == 1:
         opened.translator(*folders)  # a defect shows before anything is written
     with _printer(args) as write:

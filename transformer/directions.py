@@ -78,6 +78,11 @@ class Directions:
             self._open[langs] = Careful(opened) if self.guard else opened
         return self._open[langs]
 
+    def plain(self, langs: Langs) -> Translator:
+        """The model of a direction without the care around it."""
+        opened = self.translator(langs)
+        return opened.translator if isinstance(opened, Careful) else opened
+
     def recognised(self, texts: Sequence[str], before: Langs | None = None) -> list[Langs]:
         """The direction of each text; an undecided one goes the way of the text before it.
 

@@ -9,7 +9,7 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from transformer.config import UserError
 
@@ -131,8 +131,51 @@ def histogram(
     return _svg(paint, title, (6.4, 2.4))
 
 
+def heat_map(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float]],
+    title: str = "",
+    kind: Literal["svg", "png"] = "svg",
+) -> bytes:
+    """Draws a table of numbers in 0 ... 1, the darker the larger; the columns' names on top."""
+    if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
+        sizes = [len(row) for row in values]
+        raise ValueError(f"expected {len(rows)} rows of {len(columns)} numbers, got {sizes}")
+
+    def paint(figure: "Figure") -> None:
+        axes = figure.add_subplot()
+        for i, row in enumerate(values):
+            for j, value in enumerate(row):
+                if value >= 0.005:
+                    axes.bar(j, 0.94, 0.94, i - 0.47, color=COLOURS[0], alpha=min(value, 1.0))
+        axes.set_xlim(-0.5, len(columns) - 0.5)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_aspect("equal")
+        axes.set_xticks(range(len(columns)), columns, rotation=90)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+
+    size = 1.6 + 0.3 * len(columns), 1.9 + 0.3 * len(rows)
+    if kind == "png":
+        return _drawn(paint, title, size, "png")
+    return _svg(paint, title, size).encode()
+
+
 def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
-    """What `paint` draws on a figure of that size in inches, as an <svg> element.
+    """What `paint` draws on a figure of that size in inches, as an <svg> element."""
+    svg = _drawn(paint, title, size, "svg").decode()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
+    label = html.escape(title, quote=True)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def _drawn(
+    paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
+) -> bytes:
+    """The file that matplotlib makes of it: an SVG without, a PNG with a background.
 
     Without pyplot no figure outlives the call, and the settings hold within it only.
     """
@@ -143,14 +186,12 @@ def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float
         raise UserError(
             "plots need matplotlib, and it is not installed: install the extra `plots`"
         ) from error
-    out = io.StringIO()
+    out = io.BytesIO()
+    svg = kind == "svg"
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         figure.suptitle(title, fontsize=11)
         paint(figure)
-        figure.savefig(out, format="svg", transparent=True, metadata=NO_METADATA)
-    svg = out.getvalue()
-    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
-    label = html.escape(title, quote=True)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+        metadata = NO_METADATA if svg else {"Software": None}
+        figure.savefig(out, format=kind, transparent=svg, metadata=metadata, dpi=160)
+    return out.getvalue()

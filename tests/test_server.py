@@ -413,8 +413,26 @@ def test_other_origins_are_let_in_only_if_named(make: Callable[..., Client]) -> 
     headers = {"origin": "https://a.example"}
     closed = make(begin=False)("GET", "/languages", headers=headers)
     assert "access-control-allow-origin" not in closed.headers
-    opened = make(begin=False, cors="https://a.example")("GET", "/languages", headers=headers)
+    open_to_one = make(begin=False, cors="https://a.example")
+    opened = open_to_one("GET", "/languages", headers=headers)
     assert opened.headers["access-control-allow-origin"] == "https://a.example"
+    asked = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
+    assert open_to_one("OPTIONS", "/translate", headers=headers | asked).status_code == 200
+    other = {"origin": "https://b.example"} | asked
+    assert open_to_one("OPTIONS", "/translate", headers=other).status_code == 400
+
+
+def test_a_request_that_does_not_arrive_is_408(make: Callable[..., Client]) -> None:
+    async def body() -> Any:
+        yield b"{"
+        await asyncio.sleep(30)
+
+    headers = {"content-type": "application/json"}
+    slow = make(begin=False, timeout=0.2)("POST", "/translate", content=body(), headers=headers)
+    refused(slow, 408, "did not arrive in time")
 
 
 def test_pages_may_load_nothing_from_elsewhere(client: Client) -> None:

@@ -8,7 +8,7 @@ all alike. Knows teams and runs; no engine's own ways.
 import dataclasses
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import rivals
 from rivals import Ids, Setting
@@ -17,12 +17,30 @@ from teams import Job, Run
 from transformer.config import DecodeConfig
 
 Say = Callable[[str], None]
+Whose = TypeVar("Whose", bound="Named")
+Done = TypeVar("Done", bound="Timed")
 
 
-class Translates(Protocol):
-    """A team, or what stands for one in a test."""
+class Named(Protocol):
+    """Whoever takes turns."""
 
     name: str
+
+
+class Timed(Protocol):
+    """What was done in a turn."""
+
+    @property
+    def speed(self) -> float:
+        """Tokens a second."""
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds of a sentence or a step."""
+
+
+class Translates(Named, Protocol):
+    """A team, or what stands for one in a test."""
 
     def run(self, job: Job) -> Run:
         """Does a job."""
@@ -124,16 +142,16 @@ def choose(team: Translates, scenario: Scenario, trial: Ids, config: DecodeConfi
 
 
 def take_turns(
-    teams: Sequence[Translates], jobs: Callable[[int, Translates], Job], n_rounds: int, say: Say
-) -> dict[str, list[Run]]:
+    teams: Sequence[Whose], run: Callable[[int, Whose], Done], n_rounds: int, say: Say
+) -> dict[str, list[Done]]:
     """The runs of each team; each round begins with the next of them."""
-    runs: dict[str, list[Run]] = {team.name: [] for team in teams}
+    runs: dict[str, list[Done]] = {team.name: [] for team in teams}
     for number in range(n_rounds):
         first = number % len(teams)
         for team in (*teams[first:], *teams[:first]):
-            run = team.run(jobs(number, team))
-            runs[team.name].append(run)
-            say(f"  round {number + 1}, {team.name}: {run.speed:,.0f} tokens/s, {run.ms:.1f} ms")
+            done = run(number, team)
+            runs[team.name].append(done)
+            say(f"  round {number + 1}, {team.name}: {done.speed:,.0f} tokens/s, {done.ms:.1f} ms")
     return runs
 
 
@@ -148,11 +166,11 @@ def measure(
         settings[team.name] = choose(team, scenario, work.part(work.trial, team.name), config)
         say(f"  {team.name}: best with {settings[team.name]}")
 
-    def job(number: int, team: Translates) -> Job:
+    def run(number: int, team: Translates) -> Run:
         sources = work.part(work.shares[number], team.name)
-        return Job(sources, config, settings[team.name], not scenario.in_bulk)
+        return team.run(Job(sources, config, settings[team.name], not scenario.in_bulk))
 
-    runs = take_turns(teams, job, len(work.shares), say)
+    runs = take_turns(teams, run, len(work.shares), say)
     expected: Sequence[Ids] = work.shares
     if not work.copies:
         expected = [run.outputs for run in runs.get(rivals.NAMES[0], [])]
@@ -176,5 +194,9 @@ def agreement(runs: Sequence[Run], expected: Sequence[Ids]) -> float | None:
 
 def ratio(ours: Result, rival: Result) -> float:
     """How many times as fast: the median of the rounds' ratios."""
-    pairs = zip(ours.speeds(), rival.speeds(), strict=True)
-    return statistics.median(one / other for one, other in pairs)
+    return median_ratio(ours.speeds(), rival.speeds())
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the rounds' ratios."""
+    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))

@@ -1,7 +1,8 @@
-"""Measures this project beside others, by turns: decoding, start-up.
+"""Measures this project beside others, by turns: decoding, start-up, training.
 
 python scripts/benchmark.py --what decoding --vocab-size 16000 --beams 1 --cores 2
 python scripts/benchmark.py --what startup --json measured.json
+python scripts/benchmark.py --what training --preset small --threads 2 --profile
 """
 
 import argparse
@@ -13,12 +14,17 @@ from typing import Any
 
 import bench_decoding
 import bench_startup
+import bench_training
 from bench_tables import described, environment
 
 from transformer import cli
 from transformer.folder import write_text
 
-MEASURED: dict[str, Any] = {"decoding": bench_decoding, "startup": bench_startup}
+MEASURED: dict[str, Any] = {
+    "decoding": bench_decoding,
+    "startup": bench_startup,
+    "training": bench_training,
+}
 
 
 def parser(what: str) -> argparse.ArgumentParser:
@@ -26,7 +32,8 @@ def parser(what: str) -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(
         description="Measures this project beside others, by turns, and prints tables. What is not "
         "installed is skipped. The flags below are those of one kind of measurement: --what "
-        "decoding --help, --what startup --help; with all, each kind has its defaults."
+        "decoding --help, --what startup --help, --what training --help; with all, each kind has "
+        "its defaults."
     )
     add = flags.add_argument
     add("--what", choices=(*MEASURED, "all"), default="decoding", help="default: decoding")

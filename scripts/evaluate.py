@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add("--to", dest="tgt_lang", help="target language, where there is no checkpoint")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add("--guard", action="store_true", help="translate with care, as `translate` does by default")
     add("--limit", type=int, help="only the first sentences of each test set")
     add_arguments(flags, DecodeConfig, skip=("n_best", "scores"))
     return flags
@@ -60,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 tgt_lang=given.tgt_lang,
                 device=given.device,
                 limit=given.limit,
+                guard=given.guard,
                 compute_type=given.compute_type,
                 decode=replace(from_arguments(DecodeConfig, given), scores=False),
             )

@@ -14,9 +14,8 @@ import re
 import statistics
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -122,18 +121,11 @@ def join(shares: Sequence[Sequence[int]], parts: Sequence[Part]) -> Run:
     return Run(outputs, seconds, sum(part.peak_mib for part in parts))
 
 
-def serve(pipe: Pipe, name: str, folder: Path) -> None:
-    """The life of a process: opens the engine, then does a job at a time until the pipe ends."""
-    torch.set_num_threads(1)
+@contextlib.contextmanager
+def telling_failures(pipe: Pipe) -> Iterator[None]:
+    """Sends what goes wrong in a process to whoever waits for its answer."""
     try:
-        decoder = rivals.open_decoder(name, folder)
-        pipe.send(READY)
-        while isinstance(job := pipe.recv(), Job):
-            decoder.configure(job.setting)
-            reset_peak()
-            pipe.send(READY)
-            pipe.recv()  # the word to start
-            pipe.send(perform(decoder, job))
+        yield
     except EOFError:
         return
     except UserError as error:
@@ -142,28 +134,43 @@ def serve(pipe: Pipe, name: str, folder: Path) -> None:
         pipe.send(Failure(traceback.format_exc(), "program"))
 
 
-class Team:
-    """One engine: its processes are started when they are first needed."""
+def serve(pipe: Pipe, name: str, folder: Path) -> None:
+    """The life of a process: opens the engine, then does a job at a time until the pipe ends."""
+    torch.set_num_threads(1)
+    with telling_failures(pipe):
+        decoder = rivals.open_decoder(name, folder)
+        pipe.send(READY)
+        while isinstance(job := pipe.recv(), Job):
+            decoder.configure(job.setting)
+            reset_peak()
+            pipe.send(READY)
+            pipe.recv()  # the word to start
+            pipe.send(perform(decoder, job))
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
-        self._members: list[tuple[BaseProcess, Pipe]] = []
-        self._grow(1)
 
-    def _grow(self, number: int) -> None:
+class Member:
+    """A process that sends a greeting when it is ready, then answers one job at a time.
+
+    What runs in it, `serve`, gets a pipe and the other arguments.
+    """
+
+    def __init__(self, name: str, serve: Callable[..., None], *arguments: object) -> None:
+        self.name = name
         context = multiprocessing.get_context("spawn")  # nothing is inherited, no pool of threads
-        while len(self._members) < number:
-            here, there = context.Pipe()
-            arguments = (there, self.name, self.folder)
-            process = context.Process(target=serve, args=arguments, daemon=True)
-            process.start()
-            there.close()
-            self._members.append((process, here))
-            self._hear(here)
+        self._pipe, there = context.Pipe()
+        self._process = context.Process(target=serve, args=(there, *arguments), daemon=True)
+        self._process.start()
+        there.close()
+        self.greeting = self.hear()
 
-    def _hear(self, pipe: Pipe) -> object:
+    def tell(self, what: object) -> None:
+        """Sends a job, or the word to start."""
+        self._pipe.send(what)
+
+    def hear(self) -> object:
+        """Its next answer; where it failed, the same failure here."""
         try:
-            said = pipe.recv()
+            said = self._pipe.recv()
         except EOFError as error:
             self.close()
             raise RuntimeError(f"expected an answer of {self.name}; its process ended") from error
@@ -172,26 +179,43 @@ class Team:
             raise (UserError if said.whose == "user" else RuntimeError)(said.text)
         return said
 
+    def close(self) -> None:
+        """Ends the process."""
+        self._pipe.close()
+        self._process.join(10)
+        if self._process.is_alive():
+            self._process.kill()
+
+
+class Team:
+    """One engine: its processes are started when they are first needed."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self._members: list[Member] = []
+        self._grow(1)
+
+    def _grow(self, number: int) -> None:
+        while len(self._members) < number:
+            self._members.append(Member(self.name, serve, self.name, self.folder))
+
     def run(self, job: Job) -> Run:
         """Does a job with all workers at once; each has its share of long and short sentences."""
         number = rivals.n_processes(self.name, job.setting)
         self._grow(number)
         order = sorted(range(len(job.sources)), key=lambda i: len(job.sources[i]))
         shares = [order[first::number] for first in range(number)]
-        pipes = [pipe for _, pipe in self._members[:number]]
-        for share, pipe in zip(shares, pipes, strict=True):
-            pipe.send(dataclasses.replace(job, sources=[job.sources[i] for i in share]))
-        for pipe in pipes:
-            self._hear(pipe)
-        for pipe in pipes:
-            pipe.send(READY)
-        return join(shares, [cast(Part, self._hear(pipe)) for pipe in pipes])
+        members = self._members[:number]
+        for share, member in zip(shares, members, strict=True):
+            member.tell(dataclasses.replace(job, sources=[job.sources[i] for i in share]))
+        for member in members:
+            member.hear()
+        for member in members:
+            member.tell(READY)
+        return join(shares, [cast(Part, member.hear()) for member in members])
 
     def close(self) -> None:
         """Ends the processes."""
-        for process, pipe in self._members:
-            pipe.close()
-            process.join(10)
-            if process.is_alive():
-                process.kill()
+        for member in self._members:
+            member.close()
         self._members.clear()

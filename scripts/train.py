@@ -15,11 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer import checkpoint, cli, plots, progress, systems
+from transformer import checkpoint, cli, fit, plots, progress, systems
 from transformer.config import (
+    NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
     ModelConfig,
+    NoiseConfig,
     TrainConfig,
     UserError,
     add_arguments,
@@ -27,17 +29,19 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus import Prepared, Source, prepare, read_pairs
-from transformer.launch import make_accelerator, start_cpu_processes
+from transformer.launch import Accelerator, make_accelerator, start_cpu_processes
 from transformer.report import table
-from transformer.runfolder import BEST, check_same_run
+from transformer.runfolder import BEST, begun_with, check_same_run
 from transformer.sources import Pair
 from transformer.training import Trainer
+from transformer.transfer import weights_for
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
     "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
     "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
+NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 logger = logging.getLogger("train")
 
 
@@ -54,10 +58,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=ROOT / "data" / "prepared",
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
+    parser.add_argument("--init", type=Path, metavar="CHECKPOINT",
+                        help="model to begin with: weights, shape and vocabulary")  # fmt: skip
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    add_arguments(parser, TrainConfig)
+    fit.add_flag(parser)
+    add_arguments(parser, TrainConfig, skip=(*NOISE, "batch_tokens"))
+    parser.add_argument("--noise", choices=sorted(NOISE_PRESETS), default="none",
+                        help="how often training alters its pairs (default: none)")  # fmt: skip
+    add_arguments(parser, NoiseConfig, from_preset=True)
     return parser
 
 
@@ -102,28 +112,62 @@ def _draw(folder: Path) -> None:
     checkpoint.write_text(folder / "curves.svg", curves)
 
 
+def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> ModelConfig:
+    """The model that is asked for; one that begins with a checkpoint differs in dropout alone."""
+    if before is None:
+        return from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
+    if args.preset:
+        raise UserError("expected --init without --preset: it brings the shape; leave one out")
+    old = before.model.config
+    model = from_arguments(ModelConfig, args, base=old)
+    if dataclasses.replace(model, dropout=old.dropout, vocab_size=old.vocab_size) != old:
+        raise UserError(f"expected the shape of {args.init}, {old}; got {model}")
+    return model
+
+
+def _fitted(
+    args: argparse.Namespace,
+    model: ModelConfig,
+    config: TrainConfig,
+    data: Prepared,
+    accelerator: Accelerator,
+) -> TrainConfig:
+    """With --batch-tokens auto: that of the run so far, or of trial steps."""
+    if args.batch_tokens is not None:
+        return config
+    noted = begun_with(args.output, "batch_tokens")
+    found = fit.choose(model, config, data, accelerator, noted)
+    return dataclasses.replace(config, batch_tokens=found)
+
+
 def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[str, Any]:
     named = ("train", "dev", "src_lang", "tgt_lang")
     settings = {name: getattr(args, name) for name in named}
     # Changed files or test sets show here.
+    if args.init:
+        settings["init"] = str(args.init)
     settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
         settings |= dataclasses.asdict(config)
-    return settings
+    # What is off is left out, so that a run from before there was any noise can go on.
+    return {name: value for name, value in settings.items() if value or name not in NOISE}
 
 
 def run(args: argparse.Namespace) -> str:
     """Prepares, trains or goes on, and writes the report of the test sets."""
     langs = (args.src_lang, args.tgt_lang)
-    model = from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
-    corpus, config = from_arguments(CorpusConfig, args), from_arguments(TrainConfig, args)
+    before = checkpoint.load(args.init) if args.init else None
+    model = _shape(args, before)
+    corpus = from_arguments(CorpusConfig, args)
+    config = from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise]))
     accelerator = make_accelerator(config, args.output)
     main = accelerator.is_main_process
     logging.getLogger().setLevel(logging.INFO if main else logging.ERROR)
     dev = _read_all(args.dev, langs)
     named = args.tokenizer_model
     vocabulary = checkpoint.read_vocabulary(named) if named else None
+    vocabulary = before.tokenizer if before and not named else vocabulary
     with accelerator.local_main_process_first():
         data = prepare(
             [Source.parse(text) for text in args.train],
@@ -136,9 +180,13 @@ def run(args: argparse.Namespace) -> str:
         )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
+    config = _fitted(args, model, config, data, accelerator)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
+    if before:
+        for weights in (trainer.model, trainer.averaged):
+            weights.load_state_dict(weights_for(before, data.tokenizer))
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())

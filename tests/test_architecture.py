@@ -31,33 +31,43 @@ FLOORS = (
         "protect",
     },
     {
+        "noise",
         "layers",
         "cleaning",
         "batching",
         "native",
         "slots",
         "released",
+        "battery",
     },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
-    {"translate", "findings", "progress", "examples", "parity"},  # text in, text out
+    {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
     {"report", "validation", "export", "insight", "careful", "selftest"},
     {"systems", "runfolder", "launch", "directions"},  # an evaluation; a run's folder and machine
     {"service"},  # many requests at once
     {"answers"},
     {"training"},
     {"server"},
-    {"cli"},
-    {"scripts/copy_model", "scripts/rivals", "scripts/bench_tables"},  # to be measured by
-    {"scripts/teams"},  # engines in processes of their own
-    {"scripts/alternation"},  # that take turns
-    {"scripts/bench_decoding", "scripts/bench_startup"},  # what is measured
+    {"cli", "fit"},  # the command line; trial steps of training
+    {
+        "scripts/copy_model",
+        "scripts/rivals",
+        "scripts/training_rivals",
+        "scripts/bench_tables",
+    },  # to be measured by
+    {"scripts/teams", "scripts/trainers"},  # engines in processes of their own; training loops
+    {"scripts/alternation", "scripts/bench_profile"},  # that take turns; where a step's time goes
+    {"scripts/training_teams"},  # training loops in processes of their own
+    {"scripts/training_tables"},  # what they did
+    {"scripts/bench_decoding", "scripts/bench_startup", "scripts/bench_training"},  # measured
     {
         "__main__",
         "scripts/train",
         "scripts/evaluate",
+        "scripts/evaluate_release",
         "scripts/release",
         "scripts/export",
         "scripts/benchmark",
@@ -73,6 +83,7 @@ DOORS = {
     "datasets": "corpus",
     "docx": "wordfile",
     "fastapi": "server",
+    "joeynmt": "scripts/training_rivals",
     "matplotlib": "plots",
     "prometheus_client": "gauges",
     "psutil": "launch",
@@ -102,6 +113,7 @@ LATE = {
     ("plots", "matplotlib.figure"),
     ("export", "ctranslate2"),
     ("marian", "transformers"),
+    ("scripts/training_rivals", "joeynmt"),
 }
 SERVE = {"fastapi", "prometheus_client", "starlette", "uvicorn"}  # imported at once where needed
 EXTRAS = {name for _, name in LATE if name in DOORS} | SERVE

@@ -101,9 +101,15 @@ def test_capitals_are_translated_from_small_letters(
     speaks: Callable[..., tuple[Careful, Spoken]],
 ) -> None:
     careful, spoken = speaks(lambda text, _: text)
-    texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI"]
+    texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
     assert [result.text for result in careful.translate(texts)] == texts
-    assert spoken.asked == ["¡Hola!", f"¿Qué tal, {SLOTS[0]}?", "El FBI llegó.", "FBI"]
+    assert spoken.asked[:5] == [
+        "¡Hola!",
+        f"¿Qué tal, {SLOTS[0]}?",
+        "El FBI llegó.",
+        "FBI",
+        f"La casa de mi {SLOTS[0]} madre",
+    ]
 
 
 def test_emoji_at_the_ends_are_carried_around_the_model(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.casing import begins_like, ends_like, is_shouted
+from transformer.casing import begins_like, ends_like, is_shouted, is_title, titled
 
 
 @pytest.mark.parametrize("text", ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"])
@@ -36,3 +36,19 @@ def test_a_piece_ends_as_its_source_does() -> None:
     assert ends_like("The house.", "la casa") == "The house"
     assert ends_like("The house.", "la casa.") == "The house."
     assert ends_like("The house...", "la casa") == "The house..."
+
+
+@pytest.mark.parametrize("text", ["La Casa Es Muy Bonita", "¿Qué Hora Es En Madrid?"])
+def test_a_title_has_a_capital_on_every_word(text: str) -> None:
+    assert is_title(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Juan Pérez García", "Juan De La Cruz", "La casa es muy bonita", "LA CASA ES MUY FEA"]
+)
+def test_a_name_or_a_sentence_is_no_title(text: str) -> None:
+    assert not is_title(text)
+
+
+def test_a_title_is_written_like_one() -> None:
+    assert titled("I'm in the  house.") == "I'm In The  House."

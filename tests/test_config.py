@@ -15,6 +15,7 @@ from transformer.config import (
     CorpusConfig,
     DecodeConfig,
     ModelConfig,
+    NoiseConfig,
     TrainConfig,
     UserError,
     add_arguments,
@@ -47,6 +48,10 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         "workers": (-2, "workers >= 0, not -2"),
     },
     TrainConfig: {
+        **{
+            field.name: (-0.5, f"0 <= {field.name} <= 1, not -0.5")
+            for field in dataclasses.fields(NoiseConfig)
+        },
         "batch_tokens": (7, "batch_tokens >= 8, not 7"),
         "accumulate": (0, "accumulate >= 1, not 0"),
         "lr_scale": (0.0, "lr_scale > 0, not 0.0"),

@@ -25,7 +25,7 @@ from torch.testing import assert_close
 
 from transformer import checkpoint, launch, optim, plots
 from transformer.batching import Chunks, TokenPairs
-from transformer.config import ModelConfig, TrainConfig, UserError
+from transformer.config import NOISE_PRESETS, ModelConfig, TrainConfig, UserError
 from transformer.corpus import Prepared
 from transformer.examples import resampled
 from transformer.progress import read_metrics
@@ -168,6 +168,19 @@ def test_a_run_stopped_at_a_step_ends_as_if_it_had_not_stopped(
         torch.manual_seed(stop)  # no random state may count
         start(tmp_path / "stopped", max_steps=stop).run()
     assert state(tmp_path / "stopped") == straight
+
+
+def test_a_run_with_noise_that_was_stopped_ends_as_if_it_had_not(
+    start: Start, tmp_path: Path
+) -> None:
+    on = {**dict.fromkeys(NOISE_PRESETS["robust"], 0.2), "sample_alpha": 0.0}
+    start(tmp_path / "noisy", max_steps=6, **on).run()
+    for stop in (2, 5, 6):
+        random.seed(stop)  # no random state may count
+        start(tmp_path / "resumed", max_steps=stop, **on).run()
+    assert state(tmp_path / "resumed") == state(tmp_path / "noisy")
+    start(tmp_path / "clean", max_steps=6, sample_alpha=0.0).run()
+    assert state(tmp_path / "clean") != state(tmp_path / "noisy")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
@@ -586,6 +599,26 @@ def test_the_same_command_with_other_settings_or_another_corpus_is_refused(
     held_out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert script([*command(corpus, tmp_path, max_steps=2), "--test", held_out]) == 2
     assert "pairs kept was [100] and is [81]" in capsys.readouterr().err
+
+
+def test_noise_is_a_setting_of_the_run_once_it_is_on(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = command(corpus, tmp_path / "off", max_steps=1)
+    assert script(flags) == 0
+    noted = json.loads((tmp_path / "off" / "run.json").read_text())
+    assert not [name for name in noted if name.startswith("noise")], "older runs can go on"
+    assert script([*flags, "--noise", "none", "--noise-caps", "0"]) == 0
+    capsys.readouterr()
+    assert script([*flags, "--noise-caps", "0.1"]) == 2
+    assert "noise_caps was None and is 0.1" in capsys.readouterr().err
+    flags = command(corpus, tmp_path / "on", max_steps=1)
+    assert script([*flags, "--noise", "robust", "--noise-caps", "0.1"]) == 0
+    noted = json.loads((tmp_path / "on" / "run.json").read_text())
+    assert {k: v for k, v in noted.items() if k.startswith("noise")} == {
+        **NOISE_PRESETS["robust"],
+        "noise_caps": 0.1,
+    }
 
 
 def test_a_run_needs_a_limit(

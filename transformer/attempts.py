@@ -7,12 +7,14 @@ translated by itself. Text in capitals goes through in small letters. Knows no m
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from transformer.casing import begins_like, ends_like, is_shouted
+from transformer.casing import begins_like, ends_like, is_shouted, is_title, titled
 from transformer.config import SLOTS
 from transformer.protect import restore
 from transformer.segment import split_long
 
+Style = Literal["", "capitals", "title"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -26,7 +28,7 @@ class Sentence:
     parts: tuple[Part, ...]
     before: str = ""
     after: str = ""
-    is_raised: bool = False
+    style: Style = ""
 
     @property
     def text(self) -> str:
@@ -62,7 +64,7 @@ class Attempt:
     def is_plain(self) -> bool:
         """Whether the translation of the one text is all there is to say."""
         whole = self.sentence
-        extra = whole.before or whole.after or whole.is_raised or self.originals or self.cut_mark
+        extra = whole.before or whole.after or whole.style or self.originals or self.cut_mark
         return len(self.parts) == 1 and not extra
 
     def finished(self, outputs: Sequence[str]) -> str:
@@ -74,7 +76,7 @@ class Attempt:
                 texts.append(self._cased(text) if text not in self.sentence.kept else text)
                 continue
             output = restore(self._cased(next(found)), self.originals)
-            if place < last:
+            if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
             if place > 0:
                 output = begins_like(output, text)
@@ -83,12 +85,14 @@ class Attempt:
         return self.sentence.before + whole + self.sentence.after
 
     def _cased(self, text: str) -> str:
-        return text.upper() if self.sentence.is_raised else text
+        if self.sentence.style == "title":
+            return titled(text)
+        return text.upper() if self.sentence.style == "capitals" else text
 
 
 def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") -> Sentence:
     """A sentence with the spans to keep; those of `outside` at its ends are carried around it."""
-    if not spans and not text.isupper():
+    if not spans and not _style(text):
         return Sentence(((text, False),))
     parts: list[Part] = []
     end = 0
@@ -107,9 +111,15 @@ def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") ->
     if parts and not parts[-1][1]:
         last = parts[-1][0].rstrip()
         after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
-    if not is_shouted(" ".join(text for text, is_kept in parts if not is_kept)):
-        return Sentence(tuple(parts), before, after)
-    return Sentence(_lowered(parts), before, after, is_raised=True)
+    style = _style(" ".join(text for text, is_kept in parts if not is_kept))
+    return Sentence(_lowered(parts) if style else tuple(parts), before, after, style)
+
+
+def _style(text: str) -> Style:
+    if text.isupper():
+        return "capitals" if is_shouted(text) else ""
+    # The first half is for speed.
+    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title(text) else ""
 
 
 def _is_outside(part: Part, outside: str) -> bool:

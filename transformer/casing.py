@@ -1,4 +1,4 @@
-"""Capitals: tells a text that shouts, and writes it as a sentence.
+"""Capitals: tells a text that shouts, or that is written like a title.
 
 A model sees few capitals, and takes HOLA for letters that it has to spell. So such a text is
 translated from its small letters, and its translation is raised again. Knows no token and no model.
@@ -7,6 +7,10 @@ translated from its small letters, and its translation is raised again. Knows no
 import re
 
 _WORD = re.compile(r"[^\W\d_]+")
+_SMALL = """a al and are as at be but by con de del el en es for from has in is it la las lo los mi
+    my no not o of on or para pero por que se su that the their this to un una was with y you"""
+SMALL = frozenset(_SMALL.split())  # words that have a capital inside a sentence in titles only
+TITLE_WORDS = 5  # that a title has at least; what is shorter may be a name
 _ROMAN = re.compile(r"[IVXLCDM]+")
 
 
@@ -26,6 +30,23 @@ def sentence_case(text: str) -> str:
         return small
     at = first.start()
     return small[:at] + small[at].upper() + small[at + 1 :]
+
+
+def is_title(text: str) -> bool:
+    """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
+    words = _WORD.findall(text)
+    return (
+        len(words) >= TITLE_WORDS
+        and all(word[0].isupper() for word in words)
+        and any(word.lower() in SMALL for word in words[1:])
+        and not text.isupper()
+    )
+
+
+def titled(text: str) -> str:
+    """The text with a capital at the beginning of each word."""
+    parts = re.split(r"(\s+)", text)
+    return "".join(part[:1].upper() + part[1:] for part in parts)
 
 
 def begins_like(text: str, model: str) -> str:

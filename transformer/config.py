@@ -131,7 +131,45 @@ class CorpusConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class TrainConfig:
+class NoiseConfig:
+    """How often training sees a pair as people type it, not as corpora print it; 0: never."""
+
+    noise_accents: float = option(0.0, "share of the sources without accents: manana")
+    noise_opening: float = option(0.0, "share of the sources without ¿ and ¡")
+    noise_stop: float = option(0.0, "share of the pairs without the final stop")
+    noise_lower: float = option(0.0, "share of the sources in lower case")
+    noise_typos: float = option(0.0, "share of the sources with one or two slips of the fingers")
+    noise_slots: float = option(0.0, "share of the pairs with slots for names, numbers, addresses")
+    noise_caps: float = option(0.0, "share of the batches in capitals")
+    noise_title: float = option(0.0, "share of the batches with a capital at every word")
+    noise_joined: float = option(
+        0.0, "share of the batches with sentences joined by twos or threes"
+    )
+    noise_copied: float = option(0.0, "share of the batches with something to copy put in")
+
+    def __post_init__(self) -> None:
+        reject(self, self._noise_rules())
+
+    def _noise_rules(self) -> dict[str, bool]:
+        names = [field.name for field in dataclasses.fields(NoiseConfig)]
+        rules = {
+            f"0 <= {n} <= 1, not {getattr(self, n)}": 0 <= getattr(self, n) <= 1 for n in names
+        }
+        styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
+        rules[f"caps, title, joined and copied of 1 together, not {styles:.3g}"] = styles <= 1
+        return rules
+
+
+NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
+    "none": {},
+    "robust": {"noise_accents": 0.06, "noise_opening": 0.05, "noise_stop": 0.05,
+               "noise_lower": 0.03, "noise_typos": 0.05, "noise_slots": 0.30, "noise_caps": 0.02,
+               "noise_title": 0.01, "noise_joined": 0.04, "noise_copied": 0.02},
+})  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig(NoiseConfig):
     """How the weights are found. Schedule and optimiser: Vaswani et al. 2017, section 5."""
 
     batch_tokens: int = option(8192, "source plus target tokens of a micro-batch, padding counted")
@@ -158,7 +196,8 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
-        rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
+        rules = self._noise_rules()
+        rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
         limits = ("max_steps", "max_epochs", "max_minutes", "patience")
         others = ("average", "eval_pairs", "clip", "sample_alpha", "seed")
         rules |= {

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
-LONG_WORD = 20  # letters; one that is longer is looked through for a loop within
+LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
 _SHARED = """a al animal central color come concert control error general has he hospital hotel
     idea individual total local me mental metal no normal once original particular personal piano
     plan postal radio regular religion real social son taxi televisor usual version vital"""

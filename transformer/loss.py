@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 CHUNK = 2**22  # logits that exist at a time in training: they stay in the cache
+UNDERFLOW = 1e-30  # a probability below this has lost its digits
 
 
 def cross_entropy(
@@ -45,32 +46,41 @@ def projected_cross_entropy(
 
 
 class _ProjectedLoss(torch.autograd.Function):
-    """Gradient of a token's loss: softmax(logits) - smoothed target."""
+    """Gradient of a token's loss: softmax(logits) - (1 - e) at the right token - e / V everywhere.
+
+    Only the softmax needs passes over the logits. What is taken off it is known without them:
+    rows of W and of x, and their sums.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """(N, D), (V, D), (N,) -> ()."""
         device, vocab_size = x.device.type, weight.size(0)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        right, even = 1 - smoothing, smoothing / vocab_size
         low_x, low_weight = x.to(dtype), weight.to(dtype)
-        grad_x, grad_weight = torch.empty_like(low_x), torch.zeros_like(weight)
-        total = torch.zeros((), device=x.device)
         with torch.autocast(device, enabled=False):
+            sum_x, sum_weight = x.sum(0), weight.sum(0)  # (D,)
+            of_labels = weight[target]  # (N, D)
+            likelihood = torch.empty(x.size(0), device=x.device)  # (N,), of the right tokens
+            grad_x = of_labels.mul_(-right).sub_(even * sum_weight)
+            grad_weight = (-even * sum_x).expand_as(weight).clone()
+            grad_weight.index_add_(0, target, x, alpha=-right)
             size = max(1, CHUNK // vocab_size)
             for start in range(0, x.size(0), size):
                 part = slice(start, start + size)
                 logits = low_x[part] @ low_weight.t()
-                log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
-                labels = target[part, None]
-                right = log_probs.gather(1, labels).sum()
-                total -= (1 - smoothing) * right + smoothing / vocab_size * log_probs.sum()
-                slope = log_probs.exp_().sub_(smoothing / vocab_size)
-                slope.scatter_add_(1, labels, slope.new_full(labels.shape, smoothing - 1))
-                slope = slope.to(dtype)
-                torch.mm(slope, low_weight, out=grad_x[part])
+                probs = logits.softmax(-1, dtype=torch.float32)
+                torch.gather(probs, 1, target[part, None], out=likelihood[part, None])
+                slope = probs.to(dtype)
+                grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
-        ctx.grads = grad_x.to(x.dtype), grad_weight
-        return total
+            of_right = (x * weight[target]).sum(1)  # (N,), their logits
+            norms = of_right - likelihood.log()  # log sum exp of the logits
+            rare = likelihood < UNDERFLOW
+            norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
+            ctx.grads = grad_x, grad_weight
+            return norms.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:

@@ -62,6 +62,7 @@ class Report:
     decode: DecodeConfig | None
     machine: Machine
     sets: tuple[SetReport, ...]
+    guard: bool = False  # whether faulty translations were tried again
 
 
 def to_json(report: Report) -> str:
@@ -246,6 +247,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     if report.decode:
         decode = dataclasses.asdict(report.decode)
         facts.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode.items())))
+        facts.append(("guard", "on" if report.guard else "off"))
     facts += [(found.name, found.spec) for found in report.sets]
     machine = dataclasses.asdict(report.machine)
     return facts + [(name, str(value)) for name, value in machine.items() if value is not None]

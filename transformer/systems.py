@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import torch
 
+from transformer.careful import Careful
 from transformer.checkpoint import write_text
 from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.corpus import read_pairs
@@ -78,6 +79,7 @@ class Request:
     limit: int | None = None
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
+    guard: bool = False
 
 
 def run(request: Request) -> tuple[Report, Path]:
@@ -87,7 +89,7 @@ def run(request: Request) -> tuple[Report, Path]:
     compared, NAME.baseline. The lines are written before anything is scored.
     """
     names = set_names(request.tests, request.names)
-    on = request.device, request.compute_type
+    on = request.device, request.compute_type, request.guard
     system = open_system(request.model, *on)
     baseline = open_system(request.compare, *on) if request.compare else None
     opened = [system, baseline] if baseline else [system]
@@ -111,6 +113,7 @@ def run(request: Request) -> tuple[Report, Path]:
         src_lang=languages[0],
         tgt_lang=languages[1],
         decode=request.decode if any(s.translator for s in opened) else None,
+        guard=request.guard,
         machine=machine(system.translator),
         sets=tuple(found),
     )
@@ -140,9 +143,11 @@ def _bare_name(spec: str) -> str:
     return name.rpartition(".")[0] if pair else name  # of a Moses pair, without the language
 
 
-def open_system(spec: str, device: str = "auto", compute_type: ComputeType = "auto") -> System:
-    """Loads a checkpoint folder. A file of translations, one a line, or the folder of an earlier
-    report is read when the test set is known."""
+def open_system(
+    spec: str, device: str = "auto", compute_type: ComputeType = "auto", guard: bool = False
+) -> System:
+    """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a
+    line, or the folder of an earlier report is read when the test set is known."""
     path = Path(spec)
     if not path.exists():
         raise UserError(
@@ -150,7 +155,8 @@ def open_system(spec: str, device: str = "auto", compute_type: ComputeType = "au
         )
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
-    translator: Translates = Translator.load(path, device, compute_type)
+    opened = Translator.load(path, device, compute_type)
+    translator: Translates = Careful(opened) if guard else opened
     return System(name=translator.name, path=path, translator=translator)
 
 

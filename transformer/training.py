@@ -129,14 +129,14 @@ class Trainer:
     def _epoch(self, stop: StopRequest) -> str:
         """The rest of the epoch under way; returns what ended training, if anything did."""
         plan, epoch = self._plan(), self.place.epoch
-        alpha, max_len = self.config.sample_alpha, self.model.config.max_len
+        config, max_len = self.config, self.model.config.max_len
         rank = self.accelerator.process_index
-        turns = batching.steps(plan, rank, self.world_size, self.config.accumulate)
+        turns = batching.steps(plan, rank, self.world_size, config.accumulate)
         self.turns = len(turns)
         for turn in turns[self.place.position :]:
-            seeds = [seed_of(self.config.seed, epoch, i) for i in turn]
+            seeds = [seed_of(config.seed, epoch, i) for i in turn]
             batches = [
-                micro_batch(self.data, plan[i].tolist(), alpha, max_len, seed).to(self.device)
+                micro_batch(self.data, plan[i].tolist(), config, max_len, seed).to(self.device)
                 for i, seed in zip(turn, seeds, strict=True)
             ]
             mine = sum(int((batch.tgt_out != PAD_ID).sum()) for batch in batches)
@@ -147,7 +147,7 @@ class Trainer:
                 if self._tokens:
                     self._report()  # so that a loss which is not finite is never saved
                 return f"stopped by {stop.reason or 'a signal to another process'}"
-            self._loss += self._step(batches, seeds, n_tokens)
+            self._loss += self.update(batches, seeds, n_tokens)
             self._tokens += n_tokens
             self._advance()
             ended = self._after_step()
@@ -173,7 +173,7 @@ class Trainer:
         together = torch.tensor(numbers, dtype=torch.float64, device=self.device)
         return [float(x) for x in self.accelerator.reduce(together, "sum")]
 
-    def _step(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
+    def update(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
         """One optimiser step over the `n_tokens` of all processes: -> this process's loss sum."""
         total = torch.zeros((), device=self.device)
         scale = self.world_size / n_tokens  # gradients are averaged over the processes

@@ -14,6 +14,8 @@ from transformer.sources import Languages, Pair
 from transformer.tokenizer import Tokenizer
 from transformer.translate import Translator
 
+MOST = 8192  # tokens of a batch: unlike in training, all its logits exist at once
+
 
 class Validation:
     """The development pairs, tokenised once; false where there are none."""
@@ -21,7 +23,8 @@ class Validation:
     def __init__(
         self, dev: Sequence[Pair], tokenizer: Tokenizer, langs: Languages, config: TrainConfig
     ) -> None:
-        self.tokenizer, self.langs, self.budget = tokenizer, langs, config.batch_tokens
+        self.tokenizer, self.langs = tokenizer, langs
+        self.budget = min(config.batch_tokens, MOST)
         self.pairs = [(tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in dev]
         self.translated = list(dev[: config.eval_pairs])
 

@@ -1,0 +1,163 @@
+"""Repeats the evaluation of the released models: test sets, published figures, slices, battery.
+
+python scripts/evaluate_release.py --test newstest2013.parquet tatoeba-dev.parquet
+
+For each direction: BLEU and chrF2 with 95 per cent intervals, greedy and with four beams, without
+the guard; beside them what others have published for sets of that name. Then how much is lost
+when the sources of the first set are written as people type them, plainly and with the guard; and
+how many texts of the acceptance battery come out right.
+"""
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from bench_tables import markdown
+
+from transformer import battery, cli, noise
+from transformer.careful import Careful
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
+from transformer.evaluate import N_BOOTSTRAP, bleu, scores
+from transformer.findings import Texts
+from transformer.released import DIRECTIONS, released
+from transformer.systems import read_set, set_names
+from transformer.translate import Translator
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+GREEDY = DecodeConfig(scores=False)
+SEARCHES = {"greedy": GREEDY, "beam 4": DecodeConfig(beam_size=4)}
+N_SLICE = 500  # lines of the first test set that are altered
+N_JOINED = 8  # sentences of a long text
+Pairs = list[tuple[str, str]]
+
+
+def altered(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+    """The slices, by name: the same pairs with their sources written in another way."""
+    rng = random.Random(1)
+    ways: dict[str, Callable[[str, str], tuple[str, str]]] = {
+        "capitals": lambda src, tgt: (src.upper(), tgt),
+        "title case": lambda src, tgt: (noise.title(src, tgt, rng)[0], tgt),
+        "small letters": lambda src, tgt: (src.lower(), tgt),
+        "no accents, no ¿¡": lambda s, t: (noise.opening(*noise.accents(s, t, rng), rng)[0], t),
+        "no final mark": lambda src, tgt: (src.rstrip(".!?"), tgt.rstrip(".!?")),
+        "a slip or two": lambda src, tgt: (noise.typos(src, tgt, rng)[0], tgt),
+    }
+    for name, way in ways.items():
+        yield name, [way(src, tgt) for src, tgt in pairs]
+    yield "one word", [(src, tgt) for src, tgt in pairs if len(src.split()) == 1]
+    parts = [pairs[i : i + N_JOINED] for i in range(0, len(pairs), N_JOINED)]
+    sides = [tuple(zip(*part, strict=True)) for part in parts]
+    yield f"{N_JOINED} joined", [(" ".join(src), " ".join(tgt)) for src, tgt in sides]
+
+
+def lowered_bleu(system: Translator | Careful, pairs: Pairs) -> float:
+    """BLEU without regard to capitals, greedy."""
+    found = system.translate([src for src, _ in pairs], GREEDY)
+    return bleu([one.text.lower() for one in found], [tgt.lower() for _, tgt in pairs])
+
+
+def slices(plain: Translator, pairs: Pairs) -> list[tuple[str, ...]]:
+    """Name, lines, BLEU of the plain search and with care, and what both lose to the plain text."""
+    careful = Careful(plain)
+    base = lowered_bleu(plain, pairs), lowered_bleu(careful, pairs)
+    rows: list[tuple[str, ...]]
+    rows = [("as it is", f"{len(pairs)}", f"{base[0]:.1f}", f"{base[1]:.1f}", "")]
+    for name, some in altered(pairs):
+        if some:
+            found = lowered_bleu(plain, some), lowered_bleu(careful, some)
+            loss = f"{found[0] - base[0]:+.1f}, {found[1] - base[1]:+.1f}"
+            rows.append((name, f"{len(some)}", f"{found[0]:.1f}", f"{found[1]:.1f}", loss))
+    return rows
+
+
+def measured(plain: Translator, texts: Texts, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
+    """A row for each search: set, system, BLEU, chrF2, source of the figure."""
+    for name, decode in SEARCHES.items():
+        outputs = [one.text for one in plain.translate(texts.sources, decode)]
+        found = scores(outputs, texts.references, n_bootstrap, ("BLEU", "chrF2"))
+        values = [
+            f"{s.value:.1f}" if s.low is None else f"{s.value:.1f} [{s.low:.1f}, {s.high:.1f}]"
+            for s in found
+        ]
+        yield texts.name, f"this model, {name}", *values, f"{len(outputs)} pairs, here"
+
+
+def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of data/published.tsv for a direction and for sets whose names begin alike."""
+    rows = (DATA / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    split = [row.split("\t") for row in rows]
+    wanted = "-".join(langs)
+    return [
+        (name, system, score, chrf, source)
+        for name in names
+        for direction, known, system, score, chrf, source in split
+        if direction == wanted and name.startswith(known)
+    ]
+
+
+def battery_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]:
+    """By kind: texts, those of right form, those right in words too; and each that is not."""
+    every = battery.read(DATA / "battery.tsv")
+    cases = [case for case in every if case.src_lang == plain.src_lang]
+    verdicts = battery.judged(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
+    total, form, words = Counter[str](), Counter[str](), Counter[str]()
+    for one in verdicts:
+        for kind in (one.case.kind, "all"):
+            total[kind] += 1
+            form[kind] += not one.form
+            words[kind] += one.passed
+    rows = [(kind, f"{n}", f"{form[kind]}", f"{words[kind]}") for kind, n in total.items()]
+    wrong = [
+        f"{one.case.source[:80]!r} -> {one.output[:80]!r}: {'; '.join((*one.form, *one.words))}"
+        for one in verdicts
+        if not one.passed
+    ]
+    return sorted(rows, key=lambda row: row[0] != "all"), wrong
+
+
+def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
+    """Prints the report of one model."""
+    plain = Translator.load(folder, args.device, args.compute_type)
+    langs = plain.src_lang, plain.tgt_lang
+    engine = getattr(plain.engine, "compute_type", "plain")
+    print(f"\n## {'-'.join(langs)}: {folder} ({engine} on {plain.device})\n", flush=True)
+    names = set_names(args.test)
+    sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
+    rows = [row for texts in sets for row in measured(plain, texts, args.n_bootstrap)]
+    rows = sorted([*rows, *published(langs, names)], key=lambda row: names.index(row[0]))
+    print(markdown(("test set", "system", "BLEU", "chrF2", "from"), rows), flush=True)
+    if sets:
+        pairs = list(zip(sets[0].sources, sets[0].references, strict=True))[:N_SLICE]
+        heads = ("sources", "lines", "BLEU, lower case", "with the guard", "loss, both")
+        print(f"\nThe first {len(pairs)} lines of {names[0]}, written in another way:\n")
+        print(markdown(heads, slices(plain, pairs)), flush=True)
+    found, wrong = battery_rows(plain)
+    print("\nThe acceptance battery, with the guard:\n")
+    print(markdown(("kind", "texts", "form right", "words right too"), found))
+    print("\n".join(["", *(f"* {one}" for one in wrong)]), flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add = flags.add_argument
+    add("--test", nargs="*", default=[], help="test sets, as of scripts/evaluate.py")
+    add("--model", nargs="+", help="checkpoint folders (default: the released ones)")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add("--limit", type=int, help="only the first sentences of each test set")
+    add("--n-bootstrap", type=int, default=N_BOOTSTRAP, help="resamples for the intervals")
+    args = flags.parse_args(argv)
+
+    def work() -> None:
+        for folder in args.model or filter(None, map(released, DIRECTIONS)):
+            evaluated(folder, args)
+
+    return cli.guarded(work, "evaluate_release")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

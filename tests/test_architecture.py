@@ -17,9 +17,9 @@ PACKAGE = ROOT / "transformer"
 # A module imports from lower floors only. The mathematical side knows tensors, the text side
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
-    {"config", "words", "scheduler", "gauges"},  # settings, words, queues, counters
-    {"serving", "admission", "documents", "casing", "detect", "guard"},  # text; a server's parts
-    {"asking", "gate", "arguments"},
+    {"config", "words", "scheduler", "gauges", "marks"},  # settings, words, queues, counters
+    {"serving", "admission", "wordfile", "casing", "detect", "guard"},  # text; a server's parts
+    {"asking", "gate", "documents", "arguments"},
     {
         "attention",
         "positional",
@@ -94,9 +94,9 @@ DOORS = {
     "ctranslate2": "export",
     "bs4": "documents",
     "datasets": "corpus",
-    "joeynmt": "scripts/training_rivals",
-    "docx": "documents",
+    "docx": "wordfile",
     "fastapi": "server",
+    "joeynmt": "scripts/training_rivals",
     "matplotlib": "plots",
     "prometheus_client": "gauges",
     "psutil": "launch",
@@ -121,8 +121,8 @@ LATE = {
     ("cli", "transformer.admission"),  # only to make a key
     ("documents", "bs4"),  # extras
     ("documents", "bs4.element"),
-    ("documents", "docx"),
-    ("documents", "docx.text.paragraph"),
+    ("wordfile", "docx"),
+    ("wordfile", "docx.text.paragraph"),
     ("documents", "srt"),
     ("plots", "matplotlib"),
     ("plots", "matplotlib.figure"),

@@ -8,13 +8,20 @@ import pytest
 
 from transformer.config import UserError
 from transformer.documents import Document, html, read
+from transformer.marks import cut
 
 pytest.importorskip("docx", reason="needs the extra `serve`")
 MOST = 2**20
 
 
 def shouted(document: Document) -> bytes:
-    return document.write([text.upper() for text in document.texts])
+    marks = document.marks or ((),) * len(document.texts)
+    return document.write(
+        [
+            [(piece.upper(), mark) for piece, mark in cut(text, own)] if own else text.upper()
+            for text, own in zip(document.texts, marks, strict=True)
+        ]
+    )
 
 
 def test_a_text_file_is_one_text() -> None:
@@ -45,11 +52,22 @@ def test_a_page_keeps_its_tags_scripts_and_comments() -> None:
         "</body></html>"
     )
     document = html(text)
-    assert document.texts == ("uno", "dos ", "tres", " & cuatro", "cinco")
+    assert document.texts == ("uno", "dos tres & cuatro", "cinco")
+    assert document.marks == ((), ((4, 8),), ())
     expected = text
     for word in ("uno", "dos", "tres", "cuatro", "cinco"):
         expected = expected.replace(word, word.upper())
     assert shouted(document).decode() == expected
+
+
+def test_marks_move_with_their_words() -> None:
+    document = html('<p>el <a href="x"><b>coche</b></a> <i>rojo</i>, <u>a <s>b</s></u> fin</p>')
+    assert document.texts == ("el coche rojo, ", "a ", "b", " fin")
+    assert document.marks[0] == ((3, 8), (9, 13))
+    filled = [("the ", None), ("red", 1), (" ", None), ("car", 0), (", ", None)]
+    assert document.write([filled, "A ", "B", " end"]).decode() == (
+        '<p>the <i>red</i> <a href="x"><b>car</b></a>, <u>A <s>B</s></u> end</p>'
+    )
 
 
 def test_a_translation_cannot_bring_tags_into_a_page() -> None:
@@ -85,7 +103,8 @@ def test_a_word_document_keeps_its_looks() -> None:
         document.sections[0].header.paragraphs[0].text = "arriba"
 
     document = read(word_file(fill), ".docx", MOST)
-    assert document.texts == ("título", "uno ", "dos", " tres", "celda", "arriba")
+    assert document.texts == ("título", "uno dos tres", "celda", "arriba")
+    assert document.marks == ((), ((4, 7),), (), ())
     again = docx.Document(io.BytesIO(shouted(document)))
     assert [p.text for p in again.paragraphs] == ["TÍTULO", "UNO DOS TRES\tcuatro"]
     assert [run.bold for run in again.paragraphs[1].runs if run.text == "DOS"] == [True]
@@ -98,6 +117,22 @@ def bomb() -> bytes:
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"0" * 2**21)
     return written.getvalue()
+
+
+def test_looks_of_a_word_document_move_with_their_words() -> None:
+    import docx
+
+    def fill(document: "docx.document.Document") -> None:
+        paragraph = document.add_paragraph("El coche ")
+        paragraph.add_run("rojo").italic = True
+        paragraph.add_run(" es caro.")
+
+    document = read(word_file(fill), ".docx", MOST)
+    written = document.write([[("The ", None), ("red", 0), (" car is dear.", None)]])
+    runs = docx.Document(io.BytesIO(written)).paragraphs[0].runs
+    assert [(run.text, run.italic) for run in runs] == [
+        ("The ", None), ("red", True), (" car is dear.", None),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,22 @@ def test_words_can_be_reached_with_the_keyboard(page: Any) -> None:
     assert page.evaluate("document.activeElement.textContent") == "sister"
 
 
+def test_what_is_doubtful_is_marked(page: Any) -> None:
+    answer = {"translatedText": "A dog.", "warnings": ["number lost: 15", "too short"]}
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.fill("#source", "15 perros")
+    see(page, "#warnings li").to_have_text(["A number is missing: 15", "Suspiciously short"])
+    page.unroute("**/translate")
+    page.fill("#source", "")
+    see(page, "#warnings").to_be_hidden()
+    unsure = """() => [...document.querySelectorAll(".word")].map((one) =>
+        [one.classList.contains("unsure"), one.place.part.targetWords[one.place.i][3]])"""
+    type_in(page, "El carnicero vendió el buey al zapatero tuerto de la aldea vecina.")
+    marked = page.evaluate(unsure)
+    assert any(is_unsure for is_unsure, _ in marked)
+    assert all(is_unsure == (share < 0.5) for is_unsure, share in marked)
+
+
 def test_languages_are_swapped_with_the_text(page: Any) -> None:
     type_in(page, FIRST)
     page.click("#swap")

@@ -42,10 +42,10 @@ ES_EN = {"source": "es", "target": "en"}
 class Client:
     """Calls an application in this process; every call is a loop of its own."""
 
-    def __init__(self, folder: Path, **limits: Any) -> None:
+    def __init__(self, folder: Path, guard: bool = False, **limits: Any) -> None:
         self.limits = ServeConfig(**limits)
         waiting = self.limits.queue_limit
-        self.service = Service(Directions.of(folder, "cpu"), max_waiting=waiting)
+        self.service = Service(Directions.of(folder, "cpu", guard=guard), max_waiting=waiting)
         self.gauges = Gauges(lambda: self.service.scheduler.n_waiting)
         self.app = create_app(self.service, self.limits, self.gauges)
 
@@ -86,7 +86,7 @@ def client(make: Callable[..., Client]) -> Client:
 @pytest.fixture(scope="module")
 def translate(random_checkpoint: Path) -> Callable[[str], str]:
     """What the library makes of a text."""
-    directions = Directions.of(random_checkpoint, "cpu")
+    directions = Directions.of(random_checkpoint, "cpu", guard=False)
     return lambda text: directions.translate([text])[0].text
 
 
@@ -134,10 +134,24 @@ def test_the_language_is_detected(client: Client, translate: Call) -> None:
 def test_alternatives_are_the_further_hypotheses(client: Client, random_checkpoint: Path) -> None:
     answer = client.post(q=TEXT, alternatives=2, **ES_EN).json()
     decode = DecodeConfig(beam_size=3, n_best=3)
-    found = Directions.of(random_checkpoint, "cpu").translate([TEXT], decode)[0].candidates
+    found = (
+        Directions.of(random_checkpoint, "cpu", guard=False).translate([TEXT], decode)[0].candidates
+    )
     assert [answer["translatedText"], *answer["alternatives"]] == [one.text for one in found]
     answer = client.post(q=[TEXT], alternatives="1", **ES_EN).json()
     assert [len(one) for one in answer["alternatives"]] == [1]
+
+
+def test_what_the_guard_warns_of_is_told(
+    make: Callable[..., Client], random_checkpoint: Path
+) -> None:
+    client = make(guard=True)
+    found = Directions.of(random_checkpoint, "cpu").translate([TEXT])[0]
+    assert found.warnings  # a model that has learnt nothing repeats itself
+    answer = client.post(q=TEXT, **ES_EN).json()
+    assert answer == {"translatedText": found.text, "warnings": list(found.warnings)}
+    assert client.post(q=[TEXT, ""], **ES_EN).json()["warnings"] == [list(found.warnings), []]
+    assert client.post("/inspect", q=TEXT, **ES_EN).json()["parts"][0]["warnings"]
 
 
 def test_html_keeps_its_tags(client: Client, translate: Call) -> None:
@@ -399,8 +413,26 @@ def test_other_origins_are_let_in_only_if_named(make: Callable[..., Client]) -> 
     headers = {"origin": "https://a.example"}
     closed = make(begin=False)("GET", "/languages", headers=headers)
     assert "access-control-allow-origin" not in closed.headers
-    opened = make(begin=False, cors="https://a.example")("GET", "/languages", headers=headers)
+    open_to_one = make(begin=False, cors="https://a.example")
+    opened = open_to_one("GET", "/languages", headers=headers)
     assert opened.headers["access-control-allow-origin"] == "https://a.example"
+    asked = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
+    assert open_to_one("OPTIONS", "/translate", headers=headers | asked).status_code == 200
+    other = {"origin": "https://b.example"} | asked
+    assert open_to_one("OPTIONS", "/translate", headers=other).status_code == 400
+
+
+def test_a_request_that_does_not_arrive_is_408(make: Callable[..., Client]) -> None:
+    async def body() -> Any:
+        yield b"{"
+        await asyncio.sleep(30)
+
+    headers = {"content-type": "application/json"}
+    slow = make(begin=False, timeout=0.2)("POST", "/translate", content=body(), headers=headers)
+    refused(slow, 408, "did not arrive in time")
 
 
 def test_pages_may_load_nothing_from_elsewhere(client: Client) -> None:
@@ -423,7 +455,16 @@ def test_fields_that_cannot_be_are_told_of(capsys: pytest.CaptureFixture[str]) -
 @pytest.fixture(scope="module")
 def process(random_checkpoint: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """The command, listening on a free port; its address."""
-    flags = ["--serve", "--port", "0", "--model", str(random_checkpoint), "--device", "cpu"]
+    flags = [
+        "--serve",
+        "--port",
+        "0",
+        "--model",
+        str(random_checkpoint),
+        "--device",
+        "cpu",
+        "--no-guard",
+    ]
     started = subprocess.Popen(
         [sys.executable, "-m", "transformer", *flags],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},

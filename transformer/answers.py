@@ -17,6 +17,7 @@ from transformer import asking, documents
 from transformer.admission import Refused
 from transformer.asking import Pair
 from transformer.detect import detect
+from transformer.marks import Filled, cut
 from transformer.service import Part, Service
 from transformer.serving import ServeConfig
 from transformer.translate import Candidate, Translation
@@ -103,13 +104,14 @@ class Answers:
 
     async def _html(self, text: str, pair: Pair, n_best: int) -> Translation:
         document = await asyncio.to_thread(documents.html, text)
-        found = await self._service.translate(document.texts, pair, n_best)
-        candidates = []
-        for k in range(n_best):
-            texts = [one.candidates[min(k, len(one.candidates) - 1)].text for one in found]
-            written = await asyncio.to_thread(documents.html(text).write, texts)
-            candidates.append(_unchanged(written.decode()))
-        warnings = tuple(warning for one in found for warning in one.warnings)
+        filled, warnings = await self._service.fill(document, pair)
+        candidates = [_unchanged((await asyncio.to_thread(document.write, filled)).decode())]
+        if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
+            marks = document.marks
+            cuts = [cut(one, own) for one, own in zip(document.texts, marks, strict=True)]
+            pieces = [piece for one in cuts for piece, _ in one]
+            found = await self._service.translate(pieces, pair, n_best)
+            candidates += [_unchanged(_alternative(text, cuts, found, k)) for k in range(1, n_best)]
         return Translation(source=text, candidates=tuple(candidates), warnings=warnings)
 
     async def translate_file(self, name: str, content: bytes, fields: Mapping[str, Any]) -> str:
@@ -122,11 +124,11 @@ class Answers:
         if source == "auto":
             source = detect(" ".join(document.texts)[:DETECT_CHARS]).lang
         pair = asking.check_pair((source, target), self._pairs)
-        texts: Sequence[str] = document.texts
-        self._gauges.characters.inc(sum(map(len, texts)))
+        self._gauges.characters.inc(sum(map(len, document.texts)))
+        written = content
         if source != target:
-            texts = [one.text for one in await self._service.translate(texts, pair)]
-        written = await asyncio.to_thread(document.write, texts)
+            filled, _ = await self._service.fill(document, pair)
+            written = await asyncio.to_thread(document.write, filled)
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         self._keep(kept, written, f"{stem}_{target}{suffix}")
         return kept
@@ -180,6 +182,13 @@ class Answers:
                 {"text": one.text, "ids": one.ids, "probability": one.probability} for one in found
             ]
         }
+
+
+def _alternative(text: str, cuts: Sequence[Filled], found: Sequence[Translation], k: int) -> str:
+    """A page with the k-th candidate of each of its pieces, or the last."""
+    following = iter(one.candidates[min(k, len(one.candidates) - 1)].text for one in found)
+    filled = [[(next(following), mark) for _, mark in one] for one in cuts]
+    return documents.html(text).write(filled).decode()
 
 
 def _unchanged(text: str) -> Candidate:

@@ -4,16 +4,14 @@ Plain text, subtitles, HTML and Word documents: all that is no text stays as it 
 language and no model.
 """
 
-import functools
-import io
-import itertools
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from transformer import wordfile
 from transformer.config import UserError
+from transformer.marks import Filled, Span
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -28,17 +26,22 @@ MEDIA = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
 UNTOUCHED = {"script", "style", "template", "textarea", "code", "kbd", "samp", "var", "svg", "math"}
+INLINE = {"a", "abbr", "b", "cite", "del", "dfn", "em", "font", "i", "ins", "mark", "q", "s",
+          "small", "span", "strong", "sub", "sup", "u"}  # fmt: skip
 _TAG = re.compile(r"(<[^<>]*>|\{\\[^{}]*\})")  # of subtitles: <i>, {\an8}
 _BROKEN = re.compile(r"[^\S\n]*\n(?!\s*[-–—])\s*")
-UNPACKED = 64  # times that a Word document may be larger unpacked than the limit of a file
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The texts of a file, in order, and how it is written with others in their places."""
+    """The texts of a file, in order, and how it is written with others in their places.
+
+    A text with marks (bold words, links) takes back a text in pieces, each with its mark's number.
+    """
 
     texts: tuple[str, ...]
-    write: Callable[[Sequence[str]], bytes]
+    write: Callable[[Sequence[str | Filled]], bytes]
+    marks: tuple[tuple[Span, ...], ...] = ()  # of each text, where there are any at all
 
 
 def read(content: bytes, suffix: str, max_bytes: int) -> Document:
@@ -46,7 +49,7 @@ def read(content: bytes, suffix: str, max_bytes: int) -> Document:
     readers = {".txt": _txt, ".srt": _srt, ".html": _html, ".htm": _html}
     suffix = suffix.lower()
     if suffix == ".docx":
-        return _docx(content, max_bytes)
+        return Document(*wordfile.read(content, max_bytes))
     if suffix not in readers:
         raise UserError(f"expected a file that ends in {', '.join(FORMATS)}, got {suffix!r}")
     try:
@@ -61,7 +64,7 @@ def read(content: bytes, suffix: str, max_bytes: int) -> Document:
 
 
 def _txt(text: str) -> Document:
-    return Document((text,), lambda texts: texts[0].encode())
+    return Document((text,), lambda texts: str(texts[0]).encode())
 
 
 def _srt(text: str) -> Document:
@@ -75,11 +78,11 @@ def _srt(text: str) -> Document:
     # A sentence often runs over two lines of a subtitle; who speaks next begins with a dash.
     parts = [_TAG.split(_BROKEN.sub(" ", entry.content)) for entry in entries]
 
-    def write(texts: Sequence[str]) -> bytes:
+    def write(texts: Sequence[str | Filled]) -> bytes:
         following = iter(texts)
         for entry, pieces in zip(entries, parts, strict=True):
             entry.content = "".join(
-                piece if i % 2 else next(following) for i, piece in enumerate(pieces)
+                piece if i % 2 else str(next(following)) for i, piece in enumerate(pieces)
             )
         return str(srt.compose(entries, reindex=False)).encode()
 
@@ -99,14 +102,87 @@ def _html(text: str) -> Document:
     for node in soup.contents:
         if isinstance(node, Doctype):
             node.SUFFIX = ">"  # or it would be followed by a line more each time
-    nodes = list(_texts(soup))
+    lines = list(_lines(list(_texts(soup))))
 
-    def write(texts: Sequence[str]) -> bytes:
-        for node, translation in zip(nodes, texts, strict=True):
-            node.replace_with(translation)
+    def write(texts: Sequence[str | Filled]) -> bytes:
+        for line, translation in zip(lines, texts, strict=True):
+            if isinstance(translation, str):
+                line[0].replace_with(translation)
+            else:
+                _rewrite(line, translation)
         return str(soup.decode(formatter="minimal")).encode()
 
-    return Document(tuple(map(str, nodes)), write)
+    texts = tuple("".join(map(str, line)) for line in lines)
+    return Document(texts, write, tuple(_marked(line) for line in lines))
+
+
+def _lines(nodes: "Sequence[NavigableString]") -> "Iterator[list[NavigableString]]":
+    """Strings that are read as one: neighbours, with simple elements such as <b> between them.
+
+    A simple element has one string and nothing else; any other string is a line of its own.
+    """
+    line: list[NavigableString] = []
+    for node in nodes:
+        one = _sibling(node)
+        if line and one is not None:
+            after = _sibling(line[-1]).next_sibling
+            gap: list[Any] = [after] if isinstance(after, str) and not after.strip() else []
+            if (gap[0].next_sibling if gap else after) is one:
+                line += [*gap, node]
+                continue
+        yield from _whole(line)
+        line = [node] if one is not None else []
+        if one is None:
+            yield [node]
+    yield from _whole(line)
+
+
+def _whole(line: "list[NavigableString]") -> "Iterator[list[NavigableString]]":
+    """The line, or where no text stands beside its elements, each of its strings."""
+    if any(_sibling(node) is node for node in line):
+        yield line
+    else:
+        yield from ([node] for node in line)
+
+
+def _sibling(node: "NavigableString") -> Any:
+    """What stands for a string in its line: itself, or the simple elements around it, or None."""
+    parent = node.parent
+    if parent is None or parent.name not in INLINE:
+        return node
+    outer: Any = parent
+    while len(outer.contents) == 1 and outer.parent is not None and outer.parent.name in INLINE:
+        outer = outer.parent
+    return outer if len(outer.contents) == 1 and len(parent.contents) == 1 else None
+
+
+def _marked(line: "Sequence[NavigableString]") -> tuple[Span, ...]:
+    marks, end = [], 0
+    for node in line:
+        start, end = end, end + len(node)
+        if _sibling(node) is not node and len(line) > 1:
+            marks.append((end - len(node.lstrip()), start + len(node.rstrip())))
+    return tuple(marks)
+
+
+def _rewrite(line: "Sequence[NavigableString]", filled: Filled) -> None:
+    """Puts the elements of a line where their words now are, each once, and the text between."""
+    from bs4.element import NavigableString
+
+    siblings = [_sibling(node) for node in line]
+    inner = [node for node, one in zip(line, siblings, strict=True) if one is not node]
+    outer = [one for node, one in zip(line, siblings, strict=True) if one is not node]
+    anchor = NavigableString("")
+    siblings[0].insert_before(anchor)
+    for one in siblings:
+        one.extract()
+    for text, mark in filled:
+        if mark is None:
+            anchor.insert_before(NavigableString(text))
+        else:
+            inner[mark].replace_with(text)
+            anchor.insert_before(outer[mark])
+    anchor.extract()
 
 
 def _texts(soup: "BeautifulSoup") -> "Iterator[NavigableString]":
@@ -122,60 +198,3 @@ def _texts(soup: "BeautifulSoup") -> "Iterator[NavigableString]":
                 waiting.extend(reversed(node.contents))
         elif type(node) is NavigableString and node.strip():
             yield node
-
-
-def _docx(content: bytes, max_bytes: int) -> Document:
-    import docx
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > UNPACKED * max_bytes:
-            raise UserError(f"expected a Word document of at most {UNPACKED * max_bytes} bytes")
-        opened = docx.Document(io.BytesIO(content))
-    except UserError:
-        raise
-    except Exception as error:  # whatever a broken archive or XML brings
-        raise UserError(f"expected a Word document, got {type(error).__name__}") from None
-    runs = [group for paragraph in _paragraphs(opened) for group in _groups(paragraph)]
-
-    def write(texts: Sequence[str]) -> bytes:
-        for group, text in zip(runs, texts, strict=True):
-            group[0].text = text
-            for run in group[1:]:
-                run.text = ""
-        written = io.BytesIO()
-        opened.save(written)
-        return written.getvalue()
-
-    return Document(tuple("".join(run.text for run in group) for group in runs), write)
-
-
-def _paragraphs(opened: Any) -> Iterator[Any]:
-    """Those of the text, of its tables, and of headers and footers."""
-    from docx.text.paragraph import Paragraph
-
-    parts = [part for one in opened.sections for part in (one.header, one.footer)]
-    own = [part for part in parts if not part.is_linked_to_previous]
-    for part, root in ((opened, opened.element.body), *((part, part._element) for part in own)):
-        for element in root.iter():
-            if str(element.tag).endswith("}p") and "wordprocessingml" in element.tag:
-                yield Paragraph(element, part)
-
-
-def _groups(paragraph: Any) -> Iterator[list[Any]]:
-    """Neighbouring runs of one look, which are translated together; each holds text only."""
-    for content in (paragraph.runs, *(link.runs for link in paragraph.hyperlinks)):
-        look = functools.partial(_look, content)
-        for key, group in itertools.groupby(range(len(content)), look):
-            runs = [content[i] for i in group]
-            if key is not None and any(run.text.strip() for run in runs):
-                yield runs
-
-
-def _look(runs: Sequence[Any], i: int) -> str | None:
-    """How a run is formatted; None where it holds more than text (a picture, a tab, a field)."""
-    element = runs[i]._element
-    if {str(child.tag).rpartition("}")[2] for child in element} - {"rPr", "t"}:
-        return None
-    return "" if element.rPr is None else str(element.rPr.xml)

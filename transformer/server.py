@@ -99,7 +99,11 @@ class Door:
 
     async def through(self, request: Request, answer: Answer, patience: float = 1) -> Response:
         """The answer, unless the client goes or the time is over: then the work is given up."""
-        fields = await fields_of(request)
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                fields = await fields_of(request)
+        except TimeoutError:
+            raise Refused(408, "the request did not arrive in time") from None
         self.admit(request, fields)
         work = asyncio.ensure_future(answer(request, fields))
         gone = asyncio.ensure_future(_gone(request))
@@ -149,7 +153,12 @@ def create_app(service: Service, limits: ServeConfig, gauges: Gauges) -> FastAPI
     for kind in (Refused, UserError, HTTPException, Full, Stopped):
         app.add_exception_handler(kind, _refused)
     if limits.cors:
-        app.add_middleware(CORSMiddleware, allow_origins=[limits.cors], allow_methods=["*"])
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=[limits.cors],
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+        )
     most = int(limits.file_mib * 2**20)
     app.add_middleware(Gate, most=most, count=gauges.request, name=_route)
     return app

@@ -5,13 +5,16 @@ Knows directions, the scheduler and what is inside a translation; no network.
 
 import asyncio
 import dataclasses
+import itertools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from transformer.careful import Careful
 from transformer.config import DecodeConfig, UserError
 from transformer.directions import Directions
+from transformer.documents import Document
 from transformer.insight import Alternative, Trace, alternatives, trace
+from transformer.marks import Filled, Span, cut, placed
 from transformer.protect import find
 from transformer.scheduler import Observer, Scheduler
 from transformer.segment import Segment, segments
@@ -96,6 +99,62 @@ class Service:
             )
         return translations
 
+    async def fill(
+        self, document: Document, pair: Pair
+    ) -> tuple[list[str | Filled], tuple[str, ...]]:
+        """The translations of a document's texts, their marks in their places; and warnings."""
+        marks = document.marks or ((),) * len(document.texts)
+        plain = [text for text, own in zip(document.texts, marks, strict=True) if not own]
+        found = iter(await self.translate(plain, pair))
+        filled: list[str | Filled] = []
+        warnings: list[str] = []
+        for text, own in zip(document.texts, marks, strict=True):
+            if own:
+                pieces, more = await self._filled(
+                    text, [*zip(own, range(len(own)), strict=True)], pair
+                )
+                filled.append(pieces)
+                warnings += more
+            else:
+                one = next(found)
+                filled.append(one.text)
+                warnings += one.warnings
+        return filled, tuple(warnings)
+
+    async def _filled(
+        self, text: str, marks: Sequence[tuple[Span, int]], pair: Pair
+    ) -> tuple[Filled, list[str]]:
+        """A text in pieces by the attention of its words; a mark over sentences goes by itself."""
+        ends = [*itertools.accumulate(len(one.text) for one in layout(text, pair[0]))]
+        wide = [(a, b, n) for (a, b), n in marks if any(a < end < b for end in ends)]
+        if wide:
+            start, stop, number = wide[0]
+            left = [one for one in marks if one[0][1] <= start]
+            right = [((a - stop, b - stop), n) for (a, b), n in marks if a >= stop]
+            before, inner, after = (
+                await self._filled(text[:start], left, pair),
+                (await self.translate([text[start:stop]], pair))[0],
+                await self._filled(text[stop:], right, pair),
+            )
+            pieces = [*before[0], (inner.text, number), *after[0]]
+            return pieces, [*before[1], *inner.warnings, *after[1]]
+        found: Filled = []
+        end = 0
+        parts = await self.inspect(text, pair)
+        for part in parts:
+            start, end = end, end + len(part.text)
+            own = [((a - start, b - start), n) for (a, b), n in marks if start <= a and b <= end]
+            numbers = [n for _, n in own]
+            spans = [span for span, _ in own]
+            try:
+                pieces = _marked(part, spans)
+            except ValueError:
+                cuts = cut(part.text, spans)
+                apart = await self.translate([one for one, _ in cuts], pair)
+                pieces = [(one.text, mark) for one, (_, mark) in zip(apart, cuts, strict=True)]
+            found += [(one, None if mark is None else numbers[mark]) for one, mark in pieces]
+        return found, [warning for part in parts for warning in part.warnings]
+
     async def inspect(self, text: str, pair: Pair) -> list[Part]:
         """The sentences of a text, each as it is translated and why, and what is between them."""
         parts = layout(text, pair[0])
@@ -157,6 +216,17 @@ def layout(text: str, lang: str) -> tuple[Segment, ...]:
         start, end = end, end + len(one.text)
         found.append(dataclasses.replace(one, text=text[start:end]))
     return tuple(found)
+
+
+def _marked(part: Part, marks: Sequence[Span]) -> Filled:
+    """A sentence's translation in pieces; ValueError where nothing tells where its marks are."""
+    if not marks:
+        return [(part.target, None)]
+    if part.trace is None:
+        raise ValueError("expected a sentence that was looked into")
+    names = part.trace.source_words, part.trace.target_words
+    words = [one.text for one in names[0]], [one.text for one in names[1]]
+    return placed((part.text, part.target), marks, words, part.trace.alignment().tolist())
 
 
 def _cost(item: Any) -> int:

@@ -1,0 +1,104 @@
+"""Where the marked parts of a sentence (bold words, links) are in its translation.
+
+By the attention of the words: each mark takes the stretch of target words that look at its words
+more than at others. Every mark is kept, once, and every character of the translation. Knows
+strings and weights; no markup language and no model.
+"""
+
+from collections.abc import Sequence
+
+Span = tuple[int, int]
+Filled = list[tuple[str, int | None]]  # pieces of a text, each with its mark's number or none
+
+
+def cut(text: str, marks: Sequence[Span]) -> Filled:
+    """A text in pieces, at the edges of its marks."""
+    pieces: Filled = []
+    end = 0
+    for mark, (start, stop) in enumerate(marks):
+        pieces += [(text[end:start], None), (text[start:stop], mark)]
+        end = stop
+    pieces.append((text[end:], None))
+    return [(piece, mark) for piece, mark in pieces if piece]
+
+
+def located(text: str, words: Sequence[str]) -> list[Span]:
+    """Where the words stand in a text, in order; ValueError where one does not."""
+    spans, end = [], 0
+    for word in words:
+        start = text.index(word, end)
+        end = start + len(word)
+        spans.append((start, end))
+    return spans
+
+
+def placed(
+    sentences: tuple[str, str],
+    marks: Sequence[Span],
+    words: tuple[Sequence[str], Sequence[str]],
+    weights: Sequence[Sequence[float]],
+) -> Filled:
+    """The translation in pieces: (source, target), spans of the source, their words, (T, S).
+
+    ValueError where the words are not those of the sentences.
+    """
+    source, target = sentences
+    at_source, at_target = (located(*one) for one in zip(sentences, words, strict=True))
+    columns = [[i for i, (c, d) in enumerate(at_source) if a < d and c < b] for a, b in marks]
+    shares = [_shares(row, columns) for row in weights]  # (T, marks + 1), the last: in no mark
+    windows: dict[int, Span] = {}
+    order = sorted(  # a mark of few words must find its word before a long one covers it
+        range(len(marks)),
+        key=lambda m: (len(columns[m]), -max((row[m] for row in shares), default=0)),
+    )
+    for mark in order:
+        first, last = _window(mark, shares, list(windows.values()))
+        inner = source[slice(*marks[mark])]
+        while last - first > 1 and not _same_edge(words[1][last - 1], inner[-1]):
+            last -= 1
+        while last - first > 1 and not _same_edge(words[1][first], inner[0]):
+            first += 1
+        windows[mark] = first, last
+    pieces: Filled = []
+    end = 0
+    for mark, (first, last) in sorted(windows.items(), key=lambda one: one[1]):
+        start = at_target[first][0] if first < last else end
+        stop = at_target[last - 1][1] if first < last else end
+        pieces += [(target[end:start], None), (target[start:stop], mark)]
+        end = stop
+    pieces.append((target[end:], None))
+    return [(text, mark) for text, mark in pieces if text or mark is not None]
+
+
+def _shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
+    total = sum(row) or 1.0
+    inside = [sum(row[i] for i in one) / total for one in columns]
+    return [*inside, 1 - sum(inside)]
+
+
+def _same_edge(word: str, edge: str) -> bool:
+    """Whether a word may stand at the edge of a mark: a sign only where a sign stood."""
+    return any(map(str.isalnum, word)) or not edge.isalnum()
+
+
+def _window(mark: int, shares: Sequence[Sequence[float]], taken: Sequence[Span]) -> Span:
+    """The stretch of free words that looks at the mark most; one word at least, if one is free."""
+    free = [not any(a <= i < b for a, b in taken) for i in range(len(shares))]
+    gains = [row[mark] - max(row[:mark] + row[mark + 1 :]) for row in map(list, shares)]
+    best, found, start, total = 0.0, None, 0, 0.0
+    for i, gain in enumerate(gains):
+        if not free[i]:
+            start, total = i + 1, 0.0
+            continue
+        total += gain
+        if total > best:
+            best, found = total, (start, i + 1)
+        if total <= 0:
+            start, total = i + 1, 0.0
+    if found is not None:
+        return found
+    places = [i for i in range(len(shares)) if free[i]]
+    if not places:
+        return len(shares), len(shares)
+    word = max(places, key=lambda i: shares[i][mark])
+    return word, word + 1

@@ -3,9 +3,9 @@
     python scripts/attention_tour.py                  checkpoints/attention-tour/index.html
 
 Twelve stops from hard attention to the trained model, each with its formula, the lines of the
-source that compute it, and numbers that this run computed. What has to be trained (stops 8 and
-12, about four minutes on a quiet core) is kept in results.json beside the page and used again
-as long as the settings are the same.
+source that compute it, and numbers that this run computed. What has to be trained
+(stops 8 and 12, some nine minutes of one core; --epochs 2 for a first look) is kept in results.json
+beside the page and used again as long as the settings are the same.
 """
 
 import argparse

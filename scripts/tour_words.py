@@ -115,8 +115,8 @@ def verdict(runners: Sequence[dict[str, Any]], language: str) -> str:
         return (
             told
             + {
-                "en": "The intervals overlap: so little data settles nothing.",
-                "es": "Los intervalos se solapan: con tan pocos datos no se decide nada.",
+                "en": "The intervals overlap: do not read much into the difference.",
+                "es": "Los intervalos se solapan: no conviene deducir mucho de la diferencia.",
             }[language]
         )
     winner = {

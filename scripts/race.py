@@ -97,9 +97,8 @@ class Training:
     ) -> None:
         self.model: Any = model
         self.data, self.settings, self.lr_scale = data, settings, lr_scale
-        self.losses = LossModel(
-            cast(Transformer, model), TrainConfig(batch_tokens=settings.batch_tokens)
-        )
+        self.config = TrainConfig(batch_tokens=settings.batch_tokens)
+        self.losses = LossModel(cast(Transformer, model), self.config)
         self.optimizer = optim.adam(model.parameters())
         self.step, self.seconds = 0, 0.0
 
@@ -114,7 +113,9 @@ class Training:
         for i, chosen in enumerate(plan):
             seed = seed_of(settings.seed, number, i)
             torch.manual_seed(seed)
-            batch = micro_batch(self.data, chosen.tolist(), 0.0, self.model.config.max_len, seed)
+            batch = micro_batch(
+                self.data, chosen.tolist(), self.config, self.model.config.max_len, seed
+            )
             count = int((batch.tgt_out != PAD_ID).sum())
             loss = self.losses(batch.src, batch.tgt_in, batch.tgt_out)
             (loss / count).backward()

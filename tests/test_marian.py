@@ -53,7 +53,7 @@ def trained(
     model = Transformer(config)
     optimiser = torch.optim.Adam(model.parameters(), 3e-3, betas=(0.9, 0.98))
     pairs = [tuple(phrase_tokenizer.encode(side) for side in pair) for pair in phrases[64:]]
-    for step in range(120):
+    for step in range(200):
         for group in optimiser.param_groups:
             group["lr"] = 3e-3 * min(1, (step + 1) / 30)
         start = 32 * step % 800

@@ -226,3 +226,22 @@ def test_both_losses_give_the_model_the_same_gradients(
     one, _ = uneven_batches()
     expected = gradients(model, whole_logits, one)
     assert_close(gradients(model, chunked_logits, one), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_activations_that_are_bfloat16_already_give_what_float32_gives() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 3, 8), torch.randn(20, 8)
+    target = torch.tensor([[4, 5, 6], [7, 8, PAD_ID]])
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        given = x.to(dtype, copy=True).requires_grad_()
+        table = weight.clone().requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = projected_cross_entropy(given, table, target, PAD_ID, 0.1)
+        loss.backward()
+        assert given.grad is not None
+        assert table.grad is not None
+        assert given.grad.dtype == dtype
+        found.append((loss.detach(), given.grad.float(), table.grad))
+    for one, other in zip(*found, strict=True):
+        assert_close(other, one, rtol=0.05, atol=0.05)

@@ -59,9 +59,11 @@ class _ProjectedLoss(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
         right, even = 1 - smoothing, smoothing / vocab_size
         low_x, low_weight = x.to(dtype), weight.to(dtype)
+        given, x = x.dtype, x.to(weight.dtype)
         with torch.autocast(device, enabled=False):
             sum_x, sum_weight = x.sum(0), weight.sum(0)  # (D,)
             of_labels = weight[target]  # (N, D)
+            of_right = (x * of_labels).sum(1)  # (N,), the logits of the right tokens
             likelihood = torch.empty(x.size(0), device=x.device)  # (N,), of the right tokens
             grad_x = of_labels.mul_(-right).sub_(even * sum_weight)
             grad_weight = (-even * sum_x).expand_as(weight).clone()
@@ -75,11 +77,10 @@ class _ProjectedLoss(torch.autograd.Function):
                 slope = probs.to(dtype)
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
-            of_right = (x * weight[target]).sum(1)  # (N,), their logits
             norms = of_right - likelihood.log()  # log sum exp of the logits
             rare = likelihood < UNDERFLOW
             norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
-            ctx.grads = grad_x, grad_weight
+            ctx.grads = grad_x.to(given), grad_weight
             return norms.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
 
     @staticmethod

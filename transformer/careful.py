@@ -89,17 +89,13 @@ class Careful:
                 (attempts.read(one.text) if is_translated(one) else None, one.text)
                 for one in segments(text, self.src_lang)
             ]
-        opaque = text
-        for start, stop in spans:  # no sentence ends within
-            opaque = f"{opaque[:start]}{'X' * (stop - start)}{opaque[stop:]}"
         layout: list[tuple[Sentence | None, str]] = []
         end = 0
-        for segment in segments(opaque, self.src_lang):
+        for segment in segments(text, self.src_lang, spans):
             start, end = end, end + len(segment.text)
-            piece = text[start:end]
             inner = [(a - start, b - start) for a, b in spans if start <= a and b <= end]
-            one = self._read(piece, inner)
-            layout.append((one if segment.is_sentence and one.has_words else None, piece))
+            one = self._read(segment.text, inner)
+            layout.append((one if segment.is_sentence and one.has_words else None, segment.text))
         return layout
 
     def _read(self, text: str, spans: Spans) -> Sentence:

@@ -5,7 +5,7 @@ punctuation and abbreviations; knows no token, no model and no file.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -56,12 +56,14 @@ class Segment:
     is_sentence: bool
 
 
-def segments(text: str, lang: str) -> tuple[Segment, ...]:
+def segments(text: str, lang: str, whole: Sequence[Span] = ()) -> tuple[Segment, ...]:
     """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
 
-    `lang` is "es" or "en"; any other is taken for a mixture of the two.
+    `lang` is "es" or "en"; any other is taken for a mixture of the two. No sentence ends within
+    one of the `whole` spans: an address, a tag. They are in order and do not overlap.
     """
-    return _with_gaps(text, _sentences(text, _STARTER.get(lang, "|".join(_STARTER.values()))))
+    starter = _STARTER.get(lang, "|".join(_STARTER.values()))
+    return _with_gaps(text, _sentences(_covered(text, whole), starter))
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
@@ -72,6 +74,15 @@ def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
     """
     start = len(text) - len(text.lstrip())
     return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
+
+
+def _covered(text: str, spans: Sequence[Span]) -> str:
+    """The text with a letter for each character of the spans."""
+    parts, end = list[str](), 0
+    for start, stop in spans:
+        parts += [text[end:start], "X" * (stop - start)]
+        end = stop
+    return "".join([*parts, text[end:]])
 
 
 def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:

@@ -184,7 +184,7 @@ class Service:
         opened = self.directions.translator(pair)
         if kind == "translate":
             return opened.translate(items, rest[0])
-        translator = opened.translator if isinstance(opened, Careful) else opened
+        translator = self.directions.plain(pair)
         if kind == "alternatives":
             return [alternatives(translator, one.text, one.prefix) for one in items]
         return [self._inspected(opened, translator, one) for one in items]
@@ -207,15 +207,9 @@ class Service:
 
 def layout(text: str, lang: str) -> tuple[Segment, ...]:
     """Sentences and what is between them; none ends within an address, a tag or the like."""
-    opaque = text
-    for span in find(text):
-        if span.kind != "number":
-            opaque = f"{opaque[: span.start]}{'X' * (span.end - span.start)}{opaque[span.end :]}"
-    found, end = [], 0
-    for one in segments(opaque, lang):
-        start, end = end, end + len(one.text)
-        found.append(dataclasses.replace(one, text=text[start:end]))
-    return tuple(found)
+    return segments(
+        text, lang, [(one.start, one.end) for one in find(text) if one.kind != "number"]
+    )
 
 
 def _marked(part: Part, marks: Sequence[Span]) -> Filled:

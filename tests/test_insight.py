@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformer.attention import KV, MultiHeadAttention
 from transformer.batching import source_batch
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
-from transformer.insight import Trace, alternatives, continue_after, trace
+from transformer.insight import Trace, alternatives, trace
 from transformer.model import Transformer
 from transformer.tokenizer import Tokenizer
 from transformer.translate import Translator
@@ -132,13 +132,13 @@ def test_a_forced_prefix_stays_and_the_rest_follows_from_it(
     translator: Translator, traced: Trace
 ) -> None:
     prefix = [traced.target_ids[0], 20, 30]
-    found = continue_after(translator, TEXT, prefix)
+    found = trace(translator, TEXT, prefix)
     assert found.target_ids[:3] == tuple(prefix)
     assert found.n_prefix == 3
-    again = continue_after(translator, TEXT, found.target_ids[:5])
+    again = trace(translator, TEXT, found.target_ids[:5])
     length = len(found.target_ids) - 1  # a prefix comes on top of the longest translation
     assert again.target_ids[:length] == found.target_ids[:length]
-    ended = continue_after(translator, TEXT, [20, EOS_ID])
+    ended = trace(translator, TEXT, [20, EOS_ID])
     assert ended.target_ids == (20, EOS_ID)
 
 
@@ -152,7 +152,7 @@ def test_alternatives_are_the_likeliest_words(translator: Translator, traced: Tr
     likeliest = {choice.id for choice in traced.steps[1][:7]}  # padding and start may be among them
     assert {one.ids[0] for one in found} <= likeliest
     for one in found:
-        again = continue_after(translator, TEXT, [*traced.target_ids[:1], *one.ids])
+        again = trace(translator, TEXT, [*traced.target_ids[:1], *one.ids])
         product = torch.tensor(again.probabilities[1 : 1 + len(one.ids)]).prod()
         assert one.probability == pytest.approx(float(product), rel=1e-3)
         assert one.pieces == again.target_pieces[1 : 1 + len(one.ids)]
@@ -186,7 +186,7 @@ def test_what_is_not_one_sentence_is_refused(translator: Translator, text: str) 
 @pytest.mark.parametrize("prefix", [[PAD_ID], [-1], [99_999], [EOS_ID, 20], [20] * 63])
 def test_a_prefix_that_cannot_stand_is_refused(translator: Translator, prefix: list[int]) -> None:
     with pytest.raises(UserError, match="expected a prefix of at most 62 ids"):
-        continue_after(translator, TEXT, prefix)
+        trace(translator, TEXT, prefix)
     with pytest.raises(UserError, match="expected a prefix of at most 62 ids"):
         alternatives(translator, TEXT, prefix)
 

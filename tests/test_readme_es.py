@@ -93,7 +93,8 @@ def test_the_links_are_the_same_and_lead_somewhere() -> None:
 
 
 def test_it_is_in_spanish_and_names_the_english_one() -> None:
-    assert LINKS[0] in SPANISH and LINKS[1] in ENGLISH
+    assert LINKS[0] in SPANISH
+    assert LINKS[1] in ENGLISH
     words = re.findall(r"\w+", prose(SPANISH).lower())
     assert sum(word in {"de", "la", "el", "que", "con", "los"} for word in words) > len(words) / 10
 

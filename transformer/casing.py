@@ -22,16 +22,6 @@ def is_shouted(text: str) -> bool:
     return len(words) > 1 or any(len(word) > 3 for word in words)
 
 
-def sentence_case(text: str) -> str:
-    """Small letters with one capital, the first letter: ¿QUÉ HORA ES? -> ¿Qué hora es?"""
-    small = text.lower()
-    first = _WORD.search(small)
-    if first is None:
-        return small
-    at = first.start()
-    return small[:at] + small[at].upper() + small[at + 1 :]
-
-
 def is_title(text: str) -> bool:
     """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
     words = _WORD.findall(text)

@@ -129,7 +129,7 @@ def _watched(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def _source(translator: Translator, text: str) -> list[int]:
     """The ids of one sentence; UserError where there is none or where it is too long."""
     ids = translator.tokenizer.encode(text)
-    limit = translator.config.max_len // 2
+    limit = translator.longest
     if not ids or len(ids) >= limit:
         raise UserError(
             f"expected one sentence of 1 to {limit - 1} pieces, got {len(ids)}: "
@@ -191,13 +191,6 @@ def trace(
         **{kind: torch.stack(maps) for kind, maps in seen.items()},
         n_prefix=len(prefix),
     )
-
-
-def continue_after(
-    translator: Translator, text: str, prefix: Sequence[int], decode: DecodeConfig = GREEDY
-) -> Trace:
-    """The translation that begins with the target ids given; `trace` by another name."""
-    return trace(translator, text, prefix, decode)
 
 
 @torch.inference_mode()

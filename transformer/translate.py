@@ -153,7 +153,7 @@ class Translator:
     def _units(self, sentence: str) -> list[tuple[list[int], str]]:
         """Pieces of a sentence that fit, as ids, and the white space between them as text."""
         ids = self.tokenizer.encode(sentence)
-        if len(ids) < self._longest:
+        if len(ids) < self.longest:
             return [(ids, sentence)]
         return [
             (self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text)
@@ -161,12 +161,12 @@ class Translator:
         ]
 
     @property
-    def _longest(self) -> int:
+    def longest(self) -> int:
         """Source tokens of a piece: half the positions, as a translation may be twice as long."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
-        return len(self.tokenizer.encode(text)) < self._longest
+        return len(self.tokenizer.encode(text)) < self.longest
 
     def _search(
         self, sources: Sequence[Sequence[int]], decode: DecodeConfig

@@ -25,28 +25,35 @@ def commands() -> list[tuple[str, list[str]]]:
     return found
 
 
-def run(command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command as typed, with this interpreter's installation of the package."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
+ENVIRONMENT = os.environ | {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "PYTHONPATH": str(ROOT),
+}
+
+
+def typed(command: str) -> str:
+    """A command as typed, with this interpreter's installation of the package."""
     module = f"{shlex.quote(sys.executable)} -m transformer"
-    typed = re.sub(r"\btranslate(?= )", lambda _: module, command)
+    return re.sub(r"\btranslate(?= )", lambda _: module, command)
+
+
+def run(command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end; one that never ends is a fault."""
     return subprocess.run(
-        ["bash", "-c", typed],
+        ["bash", "-c", typed(command)],
         cwd=ROOT,
-        env=environment,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
 
 
 SHOWN = [
     (c.rpartition("&& ")[2], lines)
     for c, lines in commands()
-    if lines and re.search(r"\btranslate( |$)", c)
+    if lines and re.search(r"\btranslate( |$)", c) and "--serve" not in c
 ]
 
 
@@ -60,12 +67,28 @@ def test_the_readme_shows_some_translations() -> None:
     assert len(SHOWN) >= 3
 
 
+def test_the_server_says_its_address_as_shown() -> None:
+    ((command, lines),) = [(c, lines) for c, lines in commands() if "--serve" in c and lines]
+    started = subprocess.Popen(
+        ["bash", "-c", f"exec {typed(command)} --port 0"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with started:
+        assert started.stderr is not None
+        line = started.stderr.readline()
+        started.terminate()
+    assert [re.sub(r":\d+/$", ":5000/", line.strip())] == lines
+
+
 @pytest.mark.parametrize("script", ["train", "evaluate", "export"])
 def test_every_option_that_is_mentioned_exists(script: str) -> None:
     help_text = run(f"python scripts/{script}.py --help").stdout
-    typed = [c for c, _ in commands() if f"scripts/{script}.py" in c]
-    assert typed
-    for command in typed:
+    given = [c for c, _ in commands() if f"scripts/{script}.py" in c]
+    assert given
+    for command in given:
         options = re.findall(r"(?<= )--[\w-]+", command.partition(f"{script}.py")[2])
         assert [o for o in options if o not in help_text] == []
 
@@ -74,6 +97,7 @@ def test_options_in_the_text_exist() -> None:
     known = "".join(
         run(f"python scripts/{name}.py --help").stdout for name in ("train", "evaluate", "export")
     )
+    known += run("python scripts/benchmark.py --what training --help").stdout
     known += run("translate --help").stdout + "--num_processes --cpu"
     assert [o for o in re.findall(r"`(--[\w-]+)", README) if o not in known] == []
 

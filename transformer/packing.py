@@ -69,6 +69,10 @@ def pack(
         return _activated(lambda x: F.linear(x, weight, bias), activation)
     if kind == "float32":
         return _pack_float(weight, bias, activation)
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        # The same rounding of weights and inputs, on the products that this processor has.
+        rounded = _pack_float(weight.bfloat16().float(), bias.bfloat16().float(), activation)
+        return lambda x: rounded(x.bfloat16().float())
     packed = _pack_float(weight.bfloat16(), bias.bfloat16(), activation)
     return lambda x: packed(x.bfloat16()).float()
 

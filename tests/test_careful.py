@@ -66,6 +66,12 @@ def test_protected_tokens_pass_as_slots(speaks: Callable[..., tuple[Careful, Spo
     assert spoken.asked == [f"Hola {SLOTS[0]}, mira {SLOTS[1]}."]
 
 
+def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    careful.translate(["Viste a {name} manana?", "DONDE VIVE TU TIO?", "Casa azul."])
+    assert spoken.asked[:3] == [f"¿Viste a {SLOTS[0]} mañana?", "¿Dónde vive tu tío?", "Casa azul."]
+
+
 @pytest.mark.parametrize("has_slots", [True, False])
 @pytest.mark.parametrize("says", [lambda *_: "Nothing at all", lambda text, _: 2 * text])
 def test_what_the_model_loses_or_doubles_comes_out_once(

@@ -1,8 +1,9 @@
 """Translation with care: what must not change is kept, what went wrong is tried in another way.
 
 Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign scripts come out as
-they went in; capitals are translated from small letters; each translation is looked at by `guard`,
-a faulty one is tried again, one way after the other, and what is still wrong becomes a warning.
+they went in; capitals are translated from small letters, Spanish from its full spelling; each
+translation is looked at by `guard`, a faulty one is tried again, one way after the other, and what
+is still wrong becomes a warning.
 """
 
 import dataclasses
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
-from transformer import attempts
+from transformer import accents, attempts
 from transformer.attempts import Attempt, Sentence
 from transformer.config import SLOTS, DecodeConfig
 from transformer.guard import Fault, badness, faults
@@ -32,6 +33,7 @@ from transformer.translate import (
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
 SEVERE = {"repetition", "copied source", "empty", "too short", "too long"}
+KEPT = "\ufffc"  # stands for what is kept while the words around it are looked at
 Spans = list[tuple[int, int]]
 Way = Callable[[Sentence, Sequence[Fault]], Attempt | None]
 Found = tuple[tuple[Candidate, ...], tuple[Fault, ...]]
@@ -86,7 +88,7 @@ class Careful:
         spans = self._spans(text)
         if not spans:
             return [
-                (attempts.read(one.text) if is_translated(one) else None, one.text)
+                (self._spelt(attempts.read(one.text)) if is_translated(one) else None, one.text)
                 for one in segments(text, self.src_lang)
             ]
         layout: list[tuple[Sentence | None, str]] = []
@@ -101,7 +103,18 @@ class Careful:
     def _read(self, text: str, spans: Spans) -> Sentence:
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
-        return attempts.read(text, spans, outside="".join(edges))
+        return self._spelt(attempts.read(text, spans, outside="".join(edges)))
+
+    def _spelt(self, one: Sentence) -> Sentence:
+        """A Spanish sentence with the accents and opening marks that it was typed without."""
+        if self.src_lang != "es":
+            return one
+        text = "".join(KEPT if is_kept else text for text, is_kept in one.parts)
+        texts = accents.restore(text).split(KEPT)
+        parts = [(texts[0], False)]
+        for kept, after in zip(one.kept, texts[1:], strict=True):
+            parts += [(kept, True), (after, False)]
+        return dataclasses.replace(one, parts=tuple(part for part in parts if part[0]))
 
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""

@@ -55,6 +55,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         "batch_tokens": (7, "batch_tokens >= 8, not 7"),
         "accumulate": (0, "accumulate >= 1, not 0"),
         "lr_scale": (0.0, "lr_scale > 0, not 0.0"),
+        "cooldown": (2, "cooldown <= max_steps, not 2 of -1"),
         "warmup": (0, "warmup >= 1, not 0"),
         "label_smoothing": (1.0, "0 <= label_smoothing < 1, not 1.0"),
         "clip": (-0.5, "clip >= 0, not -0.5"),
@@ -102,6 +103,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
     free = {
         "drop_long",
         "tokenizer",
+        "optimizer",
         "precision",
         "compile",
         "track",
@@ -117,6 +119,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
         (ModelConfig, "positions"),
         (ModelConfig, "activation"),
         (CorpusConfig, "tokenizer"),
+        (TrainConfig, "optimizer"),
         (TrainConfig, "precision"),
     ],
 )

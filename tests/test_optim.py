@@ -1,11 +1,13 @@
 """The learning rate and Adam against the numbers and formulas of their papers."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
 
-from transformer.optim import adam, learning_rate, move_average
+from transformer.optim import Muon, adam, learning_rate, move_average, optimizer, orthogonal
 
 
 def test_the_rate_peaks_at_step_4000_with_the_papers_value() -> None:
@@ -30,6 +32,15 @@ def test_the_rate_is_scaled_by_its_factor_and_by_the_width() -> None:
     rate = learning_rate(17, 512, 101)
     assert learning_rate(17, 512, 101, scale=3.0) == pytest.approx(3 * rate)
     assert learning_rate(17, 2048, 101) == pytest.approx(rate / 2)
+
+
+def test_the_rate_falls_to_nothing_in_a_straight_line_over_the_last_steps() -> None:
+    rates = [learning_rate(step, 512, 10, max_steps=50, cooldown=20) for step in range(1, 52)]
+    plain = [learning_rate(step, 512, 10) for step in range(1, 52)]
+    assert rates[:31] == plain[:31]
+    shares = [rate / whole for rate, whole in zip(rates[30:], plain[30:], strict=True)]
+    assert shares == pytest.approx([left / 20 for left in range(20, -1, -1)])
+    assert learning_rate(60, 512, 10, max_steps=50, cooldown=20) == 0
 
 
 @pytest.mark.parametrize("step", [0, -3])
@@ -62,6 +73,53 @@ def test_adam_does_not_move_before_a_rate_is_set() -> None:
     weight.grad = torch.ones(3)
     adam([weight]).step()
     assert weight.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 24), (24, 8), (3, 6, 4)])
+def test_a_matrix_made_orthogonal_keeps_its_directions(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(1)
+    matrix = torch.randn(shape)
+    u, s, vt = torch.linalg.svd(matrix, full_matrices=False)
+    found = orthogonal(matrix)
+    inner = u.mT @ found @ vt.mT  # diagonal where the directions are the same
+    values = inner.diagonal(dim1=-2, dim2=-1)
+    assert_close(inner, torch.diag_embed(values), atol=1e-4, rtol=0)
+    assert values[s > 0.05].min() > 0.5
+    assert values.max() < 1.3
+
+
+def test_muon_moves_matrices_along_their_momentum_and_the_rest_as_adam_does() -> None:
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 4))
+    other = copy.deepcopy(model)
+    ours, theirs = optimizer("muon", model), optimizer("adam", other)
+    assert isinstance(ours, Muon)
+    weights = model.state_dict()
+    matrix, momentum = weights["1.weight"].clone(), torch.zeros(6, 4)
+    for rate in (0.01, 0.02):
+        gradients = [torch.randn_like(p) for p in model.parameters()]
+        for one, optimiser in ((model, ours), (other, theirs)):
+            for parameter, gradient in zip(one.parameters(), gradients, strict=True):
+                parameter.grad = gradient.clone()
+            optimiser.param_groups[0]["lr"] = rate
+            optimiser.step()
+        momentum = 0.95 * momentum + 0.05 * gradients[1]
+        ahead = 0.95 * momentum + 0.05 * gradients[1]
+        matrix -= rate * 0.2 * 6**0.5 * orthogonal(ahead)
+    assert_close(weights["1.weight"], matrix)
+    for (name, mine), theirs_ in zip(model.named_parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, theirs_) == (name not in ("1.weight", "3.weight")), name
+
+
+def test_muon_leaves_a_matrix_without_a_gradient_alone() -> None:
+    model = nn.Linear(3, 2)
+    before = model.weight.detach().clone()
+    model.bias.grad = torch.ones(2)
+    muon = Muon(model)
+    muon.param_groups[0]["lr"] = 0.1
+    muon.step()
+    assert torch.equal(model.weight, before)
+    assert not torch.equal(model.bias, torch.zeros(2))
 
 
 def test_the_average_moves_by_what_its_decay_leaves() -> None:

@@ -183,6 +183,20 @@ def test_a_run_with_noise_that_was_stopped_ends_as_if_it_had_not(
     assert state(tmp_path / "clean") != state(tmp_path / "noisy")
 
 
+def test_a_run_with_muon_cools_down_as_if_it_had_not_been_stopped(
+    start: Start, tmp_path: Path
+) -> None:
+    """When the last steps begin need not be known before: a run is stopped and told so."""
+    start(tmp_path / "muon", max_steps=6, cooldown=3, optimizer="muon", lr_scale=0.5).run()
+    for limits in ({"max_steps": 2}, {"max_steps": 6, "cooldown": 3}):
+        start(tmp_path / "resumed", optimizer="muon", lr_scale=0.5, **limits).run()
+    assert state(tmp_path / "resumed") == state(tmp_path / "muon")
+    rates = [record["lr"] for record in read_metrics(tmp_path / "muon")]
+    assert rates == [optim.learning_rate(step, 16, 4, 0.5, 6, 3) for step in range(1, 7)]
+    start(tmp_path / "adam", max_steps=6, cooldown=3, lr_scale=0.5).run()
+    assert state(tmp_path / "adam") != state(tmp_path / "muon")
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_training_after_a_save(
     start: Start, tmp_path: Path, straight: dict[str, Any], sent: signal.Signals,

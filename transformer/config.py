@@ -174,8 +174,10 @@ class TrainConfig(NoiseConfig):
 
     batch_tokens: int = option(8192, "source plus target tokens of a micro-batch, padding counted")
     accumulate: int = option(1, "micro-batches of each process in an optimiser step")
+    optimizer: Literal["adam", "muon"] = option("adam", "muon: for the matrices; see `optim`")
     lr_scale: float = option(1.0, "factor on the paper's learning rate")
     warmup: int = option(4000, "steps of linear warm-up")
+    cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
     clip: float = option(1.0, "largest gradient norm; 0: no clipping")
     sample_alpha: float = option(0.0, "subword sampling (Kudo 2018), 0: off; 0.2 is usual")
@@ -198,7 +200,7 @@ class TrainConfig(NoiseConfig):
         counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
         rules = self._noise_rules()
         rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
-        limits = ("max_steps", "max_epochs", "max_minutes", "patience")
+        limits = ("max_steps", "max_epochs", "max_minutes", "patience", "cooldown")
         others = ("average", "eval_pairs", "clip", "sample_alpha", "seed")
         rules |= {
             f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits + others
@@ -206,6 +208,9 @@ class TrainConfig(NoiseConfig):
         rules |= {
             f"batch_tokens >= 8, not {self.batch_tokens}": self.batch_tokens >= 8,
             f"lr_scale > 0, not {self.lr_scale}": self.lr_scale > 0,
+            f"cooldown <= max_steps, not {self.cooldown} of {self.max_steps}": (
+                self.cooldown <= self.max_steps
+            ),
             f"0 <= label_smoothing < 1, not {self.label_smoothing}": 0 <= self.label_smoothing < 1,
             f"0 <= ema < 1, not {self.ema}": 0 <= self.ema < 1,
         }

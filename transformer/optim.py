@@ -1,24 +1,99 @@
-"""Adam and the learning rate of Vaswani et al. 2017, section 5.3; the average of the weights.
+"""Adam, Muon, and the learning rate of Vaswani et al. 2017, section 5.3; the average of weights.
 
 The rate is a function of the step: nothing to save, prepare or tick.
 """
 
-from collections.abc import Iterable
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 
-def learning_rate(step: int, d_model: int, warmup: int, scale: float = 1.0) -> float:
-    """scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3)."""
+def learning_rate(
+    step: int,
+    d_model: int,
+    warmup: int,
+    scale: float = 1.0,
+    max_steps: int = 0,
+    cooldown: int = 0,
+) -> float:
+    """scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3).
+
+    Over the last `cooldown` of `max_steps` it falls on a straight line towards zero, which it
+    would reach one step after the last.
+    """
     if step < 1:
         raise ValueError(f"expected a step >= 1, got {step}")
-    return float(scale * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
+    left = max(0.0, min(1.0, (max_steps + 1 - step) / cooldown)) if cooldown else 1.0
+    return float(scale * left * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
 def adam(parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:
     """Adam with beta 0.9 and 0.98 and epsilon 1e-9; the rate is set before each step."""
     return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def orthogonal(matrices: Tensor, steps: int = 5) -> Tensor:
+    """About U V^T of each matrix U S V^T: (..., M, N) -> (..., M, N), singular values near 1.
+
+    An iteration of Newton and Schulz with the coefficients of Jordan et al. 2024 ("Muon"); in
+    float32, as a CPU has no faster type that every machine knows.
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315
+    tall = matrices.size(-2) > matrices.size(-1)
+    x = matrices.mT if tall else matrices
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.mT if tall else x
+
+
+class Muon(torch.optim.Adam):
+    """Muon (Jordan et al. 2024) for the matrices of linear layers, Adam for everything else.
+
+    A matrix moves along its momentum made orthogonal: all directions by the same amount, those
+    too that its gradient seldom shows. The factor 0.2 sqrt(max(M, N)) gives it steps as large
+    as Adam's, so that both share one rate (Liu et al. 2025, section 2.2). Same moments, by the
+    same names, as Adam; a matrix has only the first.
+    """
+
+    MOMENTUM = 0.95
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self._matrices: dict[torch.Size, list[Tensor]] = defaultdict(list)
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                self._matrices[module.weight.shape].append(module.weight)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> Any:
+        """One step; afterwards the gradients of the matrices are gone."""
+        rate = self.param_groups[0]["lr"]
+        for shape, matrices in self._matrices.items():
+            moved = [one for one in matrices if one.grad is not None]
+            if not moved:
+                continue
+            gradients = torch.stack([one.grad for one in moved if one.grad is not None])
+            for one in moved:
+                self.state[one].setdefault("exp_avg", torch.zeros_like(one))
+            momenta = [self.state[one]["exp_avg"] for one in moved]
+            torch._foreach_lerp_(momenta, list(gradients), 1 - self.MOMENTUM)
+            ahead = torch.stack(momenta).lerp_(gradients, 1 - self.MOMENTUM)  # Nesterov's
+            change = orthogonal(ahead).mul_(-rate * 0.2 * math.sqrt(max(shape)))
+            torch._foreach_add_(moved, list(change))
+            for one in moved:
+                one.grad = None  # Adam passes them over
+        return super().step(closure)
+
+
+def optimizer(name: str, model: nn.Module) -> torch.optim.Optimizer:
+    """ "adam" or "muon" over the parameters of a model."""
+    return Muon(model) if name == "muon" else adam(model.parameters())
 
 
 @torch.no_grad()

@@ -73,7 +73,7 @@ class Trainer:
         self.device, self.world_size = accelerator.device, accelerator.num_processes
         torch.manual_seed(config.seed)
         self.model = Transformer(model_config).to(self.device)
-        self.optimizer = optim.adam(self.model.parameters())
+        self.optimizer = optim.optimizer(config.optimizer, self.model)
         self.loss_model = accelerator.prepare(LossModel(self.model, config))
         self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
         self.validation = Validation(dev, data.tokenizer, langs, config)
@@ -187,7 +187,8 @@ class Trainer:
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         step, config = self.place.step + 1, self.config
-        rate = optim.learning_rate(step, self.model.config.d_model, config.warmup, config.lr_scale)
+        width, limits = self.model.config.d_model, (config.max_steps, config.cooldown)
+        rate = optim.learning_rate(step, width, config.warmup, config.lr_scale, *limits)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
         ("Bien, gracias. Y tu?", "Bien, gracias. ¿Y tu?"),
         ("«Vienes manana?»", "«Vienes mañana?»"),
         ("Que bonito!", "¡Que bonito!"),
+        ('"3 o 4?"', '"3 o 4?"'),
+        ("- 3 o 4?", "- ¿3 o 4?"),
         ("?", "?"),
         ("", ""),
     ],

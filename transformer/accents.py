@@ -25,6 +25,7 @@ _BEFORE = r"(?:(?:a|de|en|con|por|para|desde|hasta) )?"
 _ASKED = re.compile(rf"(¿{_BEFORE}(?:y |pero )?)({'|'.join(_ASKING)})\b", re.IGNORECASE)
 _CLAUSE = re.compile(rf"[,;:] +(?={_BEFORE}(?:{'|'.join(_ASKING)})\b[^,;:]*$)", re.IGNORECASE)
 _STOP = re.compile(r"[.!?…]\s+")
+_FIRST = re.compile(r"[^\s\"'«“‘(\[?!—–-]")
 _OPENING = {"?": "¿", "!": "¡"}
 
 
@@ -87,7 +88,7 @@ def _opened(text: str) -> str:
     if mark is None or "¿" in text or "¡" in text:
         return text
     last = max((found.end() for found in _STOP.finditer(text)), default=0)
-    first = _WORD.search(text, last)
+    first = _FIRST.search(text, last)
     if first is None:
         return text
     clause = _CLAUSE.search(text, last) if mark == "¿" else None

@@ -143,6 +143,11 @@ def test_training_goes_on_from_what_was_given(save_as: Save, tmp_path: Path) -> 
     assert load(tmp_path / "model").model is not None
 
 
+def test_who_may_read_one_file_may_read_all(save_as: Save, tmp_path: Path) -> None:
+    save_as(training=({"step": torch.tensor(7)}, {}))
+    assert len({path.stat().st_mode for path in (tmp_path / "model").iterdir()}) == 1
+
+
 def test_a_run_folder_stands_for_its_best_or_last_checkpoint(
     save_as: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,8 @@ def save(
             _save_tensors(new / STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
             (new / STATE_VALUES).write_text(text, encoding="utf-8")
+        for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
+            path.chmod((new / CONFIG).stat().st_mode)
 
 
 def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -5,10 +5,10 @@ Pure functions of two texts and a random generator. Knows no token, no model and
 
 import random
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
+from transformer.accents import plain
 from transformer.config import SLOTS, NoiseConfig
 from transformer.protect import find
 
@@ -38,8 +38,7 @@ _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.
 
 def accents(src: str, tgt: str, rng: random.Random) -> Pair:
     """The source without marks above and below its letters."""
-    parts = unicodedata.normalize("NFD", src)
-    return "".join(c for c in parts if unicodedata.category(c) != "Mn"), tgt
+    return plain(src), tgt
 
 
 def opening(src: str, tgt: str, rng: random.Random) -> Pair:

@@ -72,6 +72,15 @@ def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spo
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
 
 
+def test_no_character_of_a_text_is_taken_for_what_is_kept(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    careful, _ = speaks(lambda text, _: text)
+    texts = [f"Casa {mark} {{name}} manana." for mark in ("\ufffc", "\ufffd", *SLOTS)]
+    for text, found in zip(texts, careful.translate(texts), strict=True):
+        assert [found.text.count(c) for c in ("{name}", text[5])] == [1, 1]
+
+
 @pytest.mark.parametrize("has_slots", [True, False])
 @pytest.mark.parametrize("says", [lambda *_: "Nothing at all", lambda text, _: 2 * text])
 def test_what_the_model_loses_or_doubles_comes_out_once(

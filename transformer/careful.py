@@ -33,7 +33,6 @@ from transformer.translate import (
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
 SEVERE = {"repetition", "copied source", "empty", "too short", "too long"}
-KEPT = "\ufffc"  # stands for what is kept while the words around it are looked at
 Spans = list[tuple[int, int]]
 Way = Callable[[Sentence, Sequence[Fault]], Attempt | None]
 Found = tuple[tuple[Candidate, ...], tuple[Fault, ...]]
@@ -109,8 +108,9 @@ class Careful:
         """A Spanish sentence with the accents and opening marks that it was typed without."""
         if self.src_lang != "es":
             return one
-        text = "".join(KEPT if is_kept else text for text, is_kept in one.parts)
-        texts = accents.restore(text).split(KEPT)
+        # A slot of the text's own is always kept, so that none but these stands in the words.
+        text = "".join(SLOTS[0] if is_kept else text for text, is_kept in one.parts)
+        texts = accents.restore(text).split(SLOTS[0])
         parts = [(texts[0], False)]
         for kept, after in zip(one.kept, texts[1:], strict=True):
             parts += [(kept, True), (after, False)]

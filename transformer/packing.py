@@ -69,12 +69,11 @@ def pack(
         return _activated(lambda x: F.linear(x, weight, bias), activation)
     if kind == "float32":
         return _pack_float(weight, bias, activation)
-    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-        # The same rounding of weights and inputs, on the products that this processor has.
-        rounded = _pack_float(weight.bfloat16().float(), bias.bfloat16().float(), activation)
-        return lambda x: rounded(x.bfloat16().float())
-    packed = _pack_float(weight.bfloat16(), bias.bfloat16(), activation)
-    return lambda x: packed(x.bfloat16()).float()
+    # Rounded to bfloat16 in any case, then multiplied in a type that this processor has.
+    able = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    dtype = torch.bfloat16 if able else torch.float32
+    packed = _pack_float(weight.bfloat16().to(dtype), bias.bfloat16().to(dtype), activation)
+    return lambda x: packed(x.bfloat16().to(dtype)).float()
 
 
 def parts(linear: nn.Linear, factor: float = 1.0) -> tuple[Tensor, Tensor]:

@@ -18,15 +18,8 @@ PACKAGE = ROOT / "transformer"
 # knows words; they meet in `translate` and in `training`.
 FLOORS = (
     {"config", "words", "scheduler", "gauges", "marks"},  # settings, words, queues, counters
-    {
-        "serving",
-        "admission",
-        "wordfile",
-        "accents",
-        "casing",
-        "detect",
-        "guard",
-    },  # text; a server's parts
+    # text; a server's parts
+    {"serving", "admission", "wordfile", "accents", "casing", "detect", "guard"},
     {"asking", "gate", "documents", "arguments"},
     {
         "attention",

@@ -79,9 +79,9 @@ class Muon(torch.optim.Adam):
             if not moved:
                 continue
             gradients = torch.stack([one.grad for one in moved if one.grad is not None])
-            for one in moved:
-                self.state[one].setdefault("exp_avg", torch.zeros_like(one))
-            momenta = [self.state[one]["exp_avg"] for one in moved]
+            momenta = [
+                self.state[one].setdefault("exp_avg", torch.zeros_like(one)) for one in moved
+            ]
             torch._foreach_lerp_(momenta, list(gradients), 1 - self.MOMENTUM)
             ahead = torch.stack(momenta).lerp_(gradients, 1 - self.MOMENTUM)  # Nesterov's
             change = orthogonal(ahead).mul_(-rate * 0.2 * math.sqrt(max(shape)))

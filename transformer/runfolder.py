@@ -27,9 +27,9 @@ RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
 # What may differ between two starts of one run: its limits, and how often it speaks.
 FREE = (
-    *("max_steps", "max_epochs", "max_minutes", "cooldown", "patience"),
-    *("save_every", "log_every", "track"),
-)
+    "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
+    "save_every", "log_every", "track",
+)  # fmt: skip
 
 
 def begun_with(folder: Path, name: str) -> Any:

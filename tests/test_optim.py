@@ -75,15 +75,19 @@ def test_adam_does_not_move_before_a_rate_is_set() -> None:
     assert weight.tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize(("products", "exact"), [(torch.float32, 1e-4), (torch.bfloat16, 0.1)])
 @pytest.mark.parametrize("shape", [(8, 8), (8, 24), (24, 8), (3, 6, 4)])
-def test_a_matrix_made_orthogonal_keeps_its_directions(shape: tuple[int, ...]) -> None:
+def test_a_matrix_made_orthogonal_keeps_its_directions(
+    shape: tuple[int, ...], products: torch.dtype, exact: float
+) -> None:
     torch.manual_seed(1)
     matrix = torch.randn(shape)
     u, s, vt = torch.linalg.svd(matrix, full_matrices=False)
-    found = orthogonal(matrix)
+    found = orthogonal(matrix, products=products)
+    assert found.dtype is torch.float32
     inner = u.mT @ found @ vt.mT  # diagonal where the directions are the same
     values = inner.diagonal(dim1=-2, dim2=-1)
-    assert_close(inner, torch.diag_embed(values), atol=1e-4, rtol=0)
+    assert_close(inner, torch.diag_embed(values), atol=exact, rtol=0)
     assert values[s > 0.05].min() > 0.5
     assert values.max() < 1.3
 

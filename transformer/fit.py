@@ -148,7 +148,7 @@ class Trial:
         self._used: dict[int, int] = {}  # bytes more than before, by the budget
         network = Transformer(model).to(self.device)
         self.loss_model = LossModel(network, config)
-        self.optimizer = optim.optimizer(config.optimizer, network)
+        self.optimizer = optim.optimizer(config.optimizer, network, accelerator.mixed_precision)
         self._averaged = copy.deepcopy(network)
         # The processes' exchange holds a copy of the gradients.
         n_copies = int(accelerator.num_processes > 1)

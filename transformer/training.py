@@ -73,7 +73,7 @@ class Trainer:
         self.device, self.world_size = accelerator.device, accelerator.num_processes
         torch.manual_seed(config.seed)
         self.model = Transformer(model_config).to(self.device)
-        self.optimizer = optim.optimizer(config.optimizer, self.model)
+        self.optimizer = optim.optimizer(config.optimizer, self.model, accelerator.mixed_precision)
         self.loss_model = accelerator.prepare(LossModel(self.model, config))
         self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
         self.validation = Validation(dev, data.tokenizer, langs, config)

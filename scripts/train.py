@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer import checkpoint, cli, fit, plots, progress, systems
+from transformer import checkpoint, cli, fit, growth, plots, progress, systems
 from transformer.config import (
     NOISE_PRESETS,
     PRESETS,
@@ -113,15 +113,13 @@ def _draw(folder: Path) -> None:
 
 
 def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> ModelConfig:
-    """The model that is asked for; one that begins with a checkpoint differs in dropout alone."""
+    """The model that is asked for; one that begins with a checkpoint has its shape, or grows."""
     if before is None:
         return from_arguments(ModelConfig, args, base=model_config(args.preset or "small"))
     if args.preset:
         raise UserError("expected --init without --preset: it brings the shape; leave one out")
-    old = before.model.config
-    model = from_arguments(ModelConfig, args, base=old)
-    if dataclasses.replace(model, dropout=old.dropout, vocab_size=old.vocab_size) != old:
-        raise UserError(f"expected the shape of {args.init}, {old}; got {model}")
+    model = from_arguments(ModelConfig, args, base=before.model.config)
+    growth.check(before.model.config, model)
     return model
 
 
@@ -186,7 +184,7 @@ def run(args: argparse.Namespace) -> str:
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
     if before:
         for weights in (trainer.model, trainer.averaged):
-            weights.load_state_dict(weights_for(before, data.tokenizer))
+            weights.load_state_dict(weights_for(before, data.tokenizer, model))
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())

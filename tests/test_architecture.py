@@ -45,8 +45,8 @@ FLOORS = (
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
     {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
-    {"translate", "findings", "progress", "examples", "parity", "transfer"},  # text in, text out
-    {"report", "validation", "export", "insight", "careful", "selftest"},
+    {"translate", "findings", "progress", "examples", "parity", "growth"},  # text in, text out
+    {"report", "validation", "export", "insight", "careful", "selftest", "transfer"},
     {"systems", "runfolder", "launch", "directions", "explain"},  # whole tasks; a run's machine
     {"service"},  # many requests at once
     {"answers"},

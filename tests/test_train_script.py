@@ -15,7 +15,7 @@ from transformer.tokenizer import Tokenizer
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 PAIRS = [(f"el gato {i} come pan", f"the cat {i} eats bread") for i in range(60)]
 CONFIG = {"d_model": 16, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 32,
-          "max_len": 32}  # fmt: skip
+          "max_len": 32, "norm": "pre"}  # fmt: skip
 
 
 @pytest.fixture
@@ -59,11 +59,21 @@ def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
     assert any(not torch.equal(new[name], old[name]) for name in old)
 
 
+def test_a_run_begins_with_a_checkpoint_made_larger(train: Any, files: dict[str, Path]) -> None:
+    assert train.main(arguments(files, "--d-ff", "64", "--n-decoder-layers", "3")) == 0
+    before = checkpoint.load(files["before"]).model
+    after = checkpoint.load(files["output"] / "best").model
+    assert (after.config.d_ff, after.config.n_decoder_layers) == (64, 3)
+    src = torch.arange(4, 16).view(2, 6)
+    torch.testing.assert_close(after(src, src), before(src, src), atol=1e-3, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--preset", "tiny"], "expected --init without --preset"),
-        (["--d-ff", "64"], "expected the shape of"),
+        (["--d-ff", "8"], "expected --d-ff of at least"),
+        (["--activation", "gelu"], "expected the shape of --init"),
     ],
 )
 def test_another_shape_than_that_of_the_checkpoint_is_refused(

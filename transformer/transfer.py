@@ -1,4 +1,4 @@
-"""Weights of one model as a start for another: the same shape, another vocabulary.
+"""Weights of one model as a start for another: of another vocabulary, or larger.
 
 A piece that both vocabularies have keeps its embedding; any other begins as the mean of the old
 pieces that write it (as Gee et al. 2022, section 3, do). All else is taken as it is: a model of the
@@ -9,16 +9,18 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
+from transformer.growth import grown
 from transformer.tokenizer import Tokenizer
 
 
-def weights_for(before: Checkpoint, tokenizer: Tokenizer) -> dict[str, Tensor]:
-    """The weights of `before` by name, their embeddings (V', D) those of another vocabulary."""
+def weights_for(before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig) -> dict[str, Tensor]:
+    """The weights of `before` by name, in the shape `config`, their vocabulary `tokenizer`'s."""
     weights = dict(before.model.state_dict())
     if tokenizer.model != before.tokenizer.model:
         old = weights["embedding.weight"]
         weights["embedding.weight"] = embeddings(old, before.tokenizer, tokenizer)
-    return weights
+    return grown(weights, before.model.config, config)
 
 
 @torch.no_grad()

@@ -12,6 +12,10 @@
 // P positions in the buffer of the target, V vocabulary.
 
 #include <immintrin.h>
+#ifdef __AMX_INT8__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +32,7 @@ constexpr int TILE = 6;  // rows computed at once: their sums just fit the regis
 constexpr int ZERO = 64;
 constexpr int TILE = 5;  // one less: products in 16 bits need registers too
 #endif
+constexpr int MATRIX = 32;  // rows computed at once by the matrix unit (AMX), in two halves
 constexpr int PANEL = 64;   // output channels computed at once: four vectors of 16
 constexpr int BLOCK = 240;  // rows whose input stays in the second-level cache
 
@@ -80,13 +85,15 @@ struct State {
 
 namespace {
 
-struct Rows {  // a quantised input
+struct Rows {  // a quantised input; its rows lie `stride` bytes apart
     std::vector<uint8_t> values;
     std::vector<float> scales;
+    int64_t stride;  // no power of two, which would put all rows in the same corner of the cache
 };
 
 void quantise(const float* x, int64_t n_rows, int64_t width, Rows& out) {
-    out.values.resize(n_rows * width);
+    out.stride = width + 64;
+    out.values.resize((n_rows + MATRIX) * out.stride);  // it may read as many rows more
     out.scales.resize(n_rows);
     const __m512 sign = _mm512_set1_ps(-0.0f);
     for (int64_t r = 0; r < n_rows; ++r) {
@@ -101,7 +108,7 @@ void quantise(const float* x, int64_t n_rows, int64_t width, Rows& out) {
         for (int64_t i = 0; i < width; i += 16) {
             const __m512i rounded =
                 _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(row + i), factor));
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(out.values.data() + r * width + i),
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(out.values.data() + r * out.stride + i),
                              _mm512_cvtepi32_epi8(_mm512_add_epi32(rounded, zero)));
         }
     }
@@ -118,7 +125,7 @@ inline __m512i multiply_add(__m512i sum, __m512i input, __m512i weight) {
 
 // N rows times one panel of weights: (N, n_in), (n_in, 64) -> sums (N, 64).
 template <int N>
-void tile(const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums) {
+void tile(const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel, int32_t* sums) {
     __m512i sum[N][4];
     for (int r = 0; r < N; ++r)
         for (int v = 0; v < 4; ++v) sum[r][v] = _mm512_setzero_si512();
@@ -127,7 +134,7 @@ void tile(const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums)
         for (int v = 0; v < 4; ++v) weight[v] = _mm512_load_si512(panel + k * PANEL + v * 64);
         for (int r = 0; r < N; ++r) {
             int32_t four;
-            std::memcpy(&four, rows + r * n_in + k, 4);
+            std::memcpy(&four, rows + r * stride + k, 4);
             const __m512i input = _mm512_set1_epi32(four);
             for (int v = 0; v < 4; ++v) sum[r][v] = multiply_add(sum[r][v], input, weight[v]);
         }
@@ -136,44 +143,136 @@ void tile(const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums)
         for (int v = 0; v < 4; ++v) _mm512_storeu_si512(sums + r * PANEL + v * 16, sum[r][v]);
 }
 
-void tile(int n, const uint8_t* rows, int64_t n_in, const int8_t* panel, int32_t* sums) {
+using Multiply = void(int, const uint8_t*, int64_t, int64_t, const int8_t*, int32_t*);
+
+void vector_tile(int n, const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel,
+                 int32_t* sums) {
     switch (n) {
         case 1:
-            return tile<1>(rows, n_in, panel, sums);
+            return tile<1>(rows, stride, n_in, panel, sums);
         case 2:
-            return tile<2>(rows, n_in, panel, sums);
+            return tile<2>(rows, stride, n_in, panel, sums);
         case 3:
-            return tile<3>(rows, n_in, panel, sums);
+            return tile<3>(rows, stride, n_in, panel, sums);
         case 4:
-            return tile<4>(rows, n_in, panel, sums);
+            return tile<4>(rows, stride, n_in, panel, sums);
         case 5:
-            return tile<5>(rows, n_in, panel, sums);
+            return tile<5>(rows, stride, n_in, panel, sums);
         default:
-            return tile<6>(rows, n_in, panel, sums);
+            return tile<6>(rows, stride, n_in, panel, sums);
     }
 }
+
+#ifdef __AMX_INT8__
+// Linux lets a process use the matrix unit's registers once it has asked.
+bool has_matrix_unit() {
+    constexpr int REQUEST = 0x1023, TILE_DATA = 18;
+    static const bool granted = syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+    return granted;
+}
+
+// While one lives, this thread has eight registers of 16 rows of 64 bytes.
+struct MatrixRegisters {
+    const bool used;
+    explicit MatrixRegisters(bool wanted) : used(wanted) {
+        if (!used) return;
+        struct {
+            uint8_t palette = 1, start = 0, none[14] = {};
+            uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+            uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+        } shape;
+        _tile_loadconfig(&shape);
+    }
+    ~MatrixRegisters() {
+        if (used) _tile_release();
+    }
+};
+
+// Up to 32 rows times one panel, as `vector_tile`; what lies behind the rows is computed with them.
+void matrix_tile(int n, const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel,
+                 int32_t* sums) {
+    constexpr int LINE = 4 * PANEL;  // bytes between four inputs and the next, in weights and sums
+    const uint8_t* lower = rows + 16 * stride;
+    if (n <= 16) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        for (int64_t k = 0; k < n_in; k += 64) {
+            const int8_t* weight = panel + k * PANEL;
+            _tile_loadd(4, rows + k, stride);
+            _tile_loadd(5, weight, LINE);
+            _tile_dpbusd(0, 4, 5);
+            _tile_loadd(6, weight + 64, LINE);
+            _tile_dpbusd(1, 4, 6);
+            _tile_loadd(5, weight + 128, LINE);
+            _tile_dpbusd(2, 4, 5);
+            _tile_loadd(6, weight + 192, LINE);
+            _tile_dpbusd(3, 4, 6);
+        }
+        _tile_stored(0, sums, LINE);
+        _tile_stored(1, sums + 16, LINE);
+        _tile_stored(2, sums + 32, LINE);
+        _tile_stored(3, sums + 48, LINE);
+        return;
+    }
+    for (int half = 0; half < PANEL; half += 32) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        for (int64_t k = 0; k < n_in; k += 64) {
+            const int8_t* weight = panel + k * PANEL + half * 4;
+            _tile_loadd(4, rows + k, stride);
+            _tile_loadd(6, weight, LINE);
+            _tile_dpbusd(0, 4, 6);
+            _tile_loadd(7, weight + 64, LINE);
+            _tile_dpbusd(1, 4, 7);
+            _tile_loadd(5, lower + k, stride);
+            _tile_dpbusd(2, 5, 6);
+            _tile_dpbusd(3, 5, 7);
+        }
+        _tile_stored(0, sums + half, LINE);
+        _tile_stored(1, sums + half + 16, LINE);
+        _tile_stored(2, sums + 16 * PANEL + half, LINE);
+        _tile_stored(3, sums + 16 * PANEL + half + 16, LINE);
+    }
+}
+#else
+constexpr bool has_matrix_unit() { return false; }
+struct MatrixRegisters {
+    explicit MatrixRegisters(bool) {}
+};
+void matrix_tile(int, const uint8_t*, int64_t, int64_t, const int8_t*, int32_t*) {}
+#endif
 
 // Calls use(row, first channel, 64 outputs) for every row and panel, on some threads at once.
 template <typename Use>
 void for_each_panel(const Linear& map, const Rows& x, int64_t n_rows, int64_t n_threads, Use use) {
-    for (int64_t block = 0; block < n_rows; block += BLOCK) {
-        const int64_t end = std::min(n_rows, block + BLOCK);
-#pragma omp parallel for schedule(static) num_threads(n_threads) if (n_threads > 1)
-        for (int64_t n = 0; n < map.n_out; n += PANEL) {
-            alignas(64) int32_t sums[TILE * PANEL];
-            alignas(64) float out[PANEL];
-            for (int64_t r = block; r < end; r += TILE) {
-                const int count = static_cast<int>(std::min<int64_t>(TILE, end - r));
-                tile(count, x.values.data() + r * map.n_in, map.n_in, map.weight + n * map.n_in,
-                     sums);
-                for (int i = 0; i < count; ++i) {
-                    for (int j = 0; j < PANEL; ++j)
-                        out[j] = (sums[i * PANEL + j] - ZERO * map.sum[n + j]) * x.scales[r + i] *
-                                     map.scale[n + j] +
-                                 map.bias[n + j];
-                    use(r + i, n, out);
+    const bool matrix = n_rows > TILE && has_matrix_unit();
+    Multiply* const multiply = matrix ? matrix_tile : vector_tile;
+    const int64_t most = matrix ? MATRIX : TILE;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        const MatrixRegisters registers(matrix);
+        alignas(64) int32_t sums[MATRIX * PANEL];
+        alignas(64) float out[PANEL];
+        for (int64_t block = 0; block < n_rows; block += BLOCK) {
+            const int64_t end = std::min(n_rows, block + BLOCK);
+#pragma omp for schedule(static)
+            for (int64_t n = 0; n < map.n_out; n += PANEL)
+                for (int64_t r = block; r < end; r += most) {
+                    const int count = static_cast<int>(std::min<int64_t>(most, end - r));
+                    multiply(count, x.values.data() + r * x.stride, x.stride, map.n_in,
+                             map.weight + n * map.n_in, sums);
+                    for (int i = 0; i < count; ++i) {
+                        for (int j = 0; j < PANEL; ++j)
+                            out[j] = (sums[i * PANEL + j] - ZERO * map.sum[n + j]) *
+                                         x.scales[r + i] * map.scale[n + j] +
+                                     map.bias[n + j];
+                        use(r + i, n, out);
+                    }
                 }
-            }
         }
     }
 }
@@ -338,6 +437,15 @@ Scratch& scratch_for(const Stack& stack, int64_t n_rows, int64_t n_keys) {
     return scratch;
 }
 
+// Asks for the keys and values of the next head while this one's are used.
+void fetch(const uint16_t* keys, const uint16_t* values, int64_t n, int64_t n_positions,
+           int64_t channels) {
+    for (int64_t i = 0; i < n_positions * channels; i += 32)
+        _mm_prefetch(reinterpret_cast<const char*>(keys + i), _MM_HINT_T1);
+    for (int64_t i = 0; i < n * channels; i += 32)
+        _mm_prefetch(reinterpret_cast<const char*>(values + i), _MM_HINT_T1);
+}
+
 // Stores one position of one head: key (C,) in column `at` of (C, P), value in row `at` of (P, C).
 void remember(const float* key, const float* value, int64_t channels, int64_t n_positions,
               int64_t at, uint16_t* keys, uint16_t* values) {
@@ -354,6 +462,7 @@ void look_back(const Stream& stream, const State& state, int64_t layer) {
             const int64_t at = ((layer * stream.n_rows + r) * stream.n_heads + h) * P * C;
             uint16_t *keys = state.past_keys + at, *values = state.past_values + at;
             const float* query = stream.wide + r * 3 * D + h * C;
+            fetch(keys + P * C, values + P * C, state.length, P, C);
             remember(query + D, query + 2 * D, C, P, state.length, keys, values);
             attend(query, keys, values, state.length + 1, P, C, stream.y + r * D + h * C,
                    stream.weights);
@@ -368,6 +477,8 @@ void look_across(const Stream& stream, const State& state, int64_t layer) {
             const int64_t sentence = r / beams;
             const int64_t at =
                 ((layer * state.n_sentences + sentence) * stream.n_heads + h) * S * C;
+            fetch(state.memory_keys + at + S * C, state.memory_values + at + S * C,
+                  state.lengths[sentence], S, C);
             attend(stream.wide + r * D + h * C, state.memory_keys + at, state.memory_values + at,
                    state.lengths[sentence], S, C, stream.y + r * D + h * C, stream.weights);
         }
@@ -481,13 +592,17 @@ void step(const Stack* decoder, const State* state, const int64_t* ids, float* l
     std::fill(highest, highest + n_rows, -INFINITY);
     for_each_panel(decoder->output, scratch.rows, n_rows, n_threads,
                    [&](int64_t r, int64_t n, const float* out) {
-                       const float* first = out + (n == 0 ? decoder->n_never : 0);
-                       float most = *first;
-                       for (const float* one = first; one < out + PANEL; ++one)
-                           most = std::max(most, *one);
-                       const int64_t token = n + (std::find(first, out + PANEL, most) - out);
+                       const int64_t start = n == 0 ? decoder->n_never : 0;
+                       float most = out[start];
+                       for (int64_t j = start; j < PANEL; ++j) most = std::max(most, out[j]);
+                       float before;
+#pragma omp atomic read
+                       before = highest[r];
+                       if (most < before) return;
+                       const int64_t token = n + (std::find(out + start, out + PANEL, most) - out);
 #pragma omp critical
                        if (most > highest[r] || (most == highest[r] && token < best[r])) {
+#pragma omp atomic write
                            highest[r] = most;
                            best[r] = token;
                        }

@@ -29,9 +29,9 @@ from transformer.decoding import greedy_search
 from transformer.evaluate import Score, bleu, scores
 from transformer.examples import micro_batch, seed_of
 from transformer.model import Transformer
+from transformer.objective import LossModel
 from transformer.sources import Languages, Pair
 from transformer.tokenizer import Tokenizer
-from transformer.training import LossModel
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 64  # sentences searched together

@@ -43,7 +43,16 @@ FLOORS = (
     },  # what is made of one; kernels, buffers
     {"model", "recipe", "packing"},  # the network; what a corpus is made of; packed maps
     {"engine", "graphs"},  # the network for decoding, on a CPU and on a GPU
-    {"decoding", "checkpoint", "corpus", "segment", "evaluate", "plots", "marian"},  # using them
+    {
+        "decoding",
+        "checkpoint",
+        "corpus",
+        "segment",
+        "evaluate",
+        "plots",
+        "marian",
+        "objective",
+    },  # using them
     {"bulk", "attempts"},  # many searches; the ways to put a sentence to them
     {"translate", "findings", "progress", "examples", "parity", "growth"},  # text in, text out
     {"report", "validation", "export", "insight", "careful", "selftest", "transfer"},

@@ -30,8 +30,8 @@ from training_teams import Block, Taken
 from transformer.batching import Batch, collate
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.model import Transformer
+from transformer.objective import LossModel
 from transformer.tokenizer import Tokenizer
-from transformer.training import LossModel
 
 LIBRARIES = {"Hugging Face": "transformers", "JoeyNMT": "joeynmt"}
 BATCHES = [

@@ -17,8 +17,8 @@ from transformer.batching import Chunks, TokenPairs
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus import Prepared
 from transformer.fit import Range, Trial
+from transformer.objective import LossModel
 from transformer.tokenizer import Tokenizer
-from transformer.training import LossModel
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 MODEL = ModelConfig(

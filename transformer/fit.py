@@ -32,7 +32,7 @@ from transformer.launch import (
     resident_memory,
 )
 from transformer.model import Transformer
-from transformer.training import LossModel
+from transformer.objective import LossModel
 
 AUTO = "auto"
 LEAST = 1024  # tokens of a micro-batch that are worth a trial

@@ -72,9 +72,8 @@ class _ProjectedLoss(torch.autograd.Function):
             for start in range(0, x.size(0), size):
                 part = slice(start, start + size)
                 logits = low_x[part] @ low_weight.t()
-                probs = logits.softmax(-1, dtype=torch.float32)
-                torch.gather(probs, 1, target[part, None], out=likelihood[part, None])
-                slope = probs.to(dtype)
+                slope = logits.softmax(-1)
+                likelihood[part] = slope.gather(1, target[part, None])[:, 0]
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
             norms = of_right - likelihood.log()  # log sum exp of the logits

@@ -27,33 +27,14 @@ from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError
 from transformer.corpus import Prepared
 from transformer.examples import micro_batch, seed_of
 from transformer.launch import Accelerator, StopRequest, attention_kernel, keep_freed_memory
-from transformer.loss import projected_cross_entropy
 from transformer.model import Transformer
+from transformer.objective import LossModel
 from transformer.progress import Place, append, limit_reached, progress_line, share_done
 from transformer.runfolder import BEST, LAST, RunFolder
 from transformer.sources import Languages, Pair
 from transformer.validation import Validation
 
 logger = logging.getLogger(__name__)
-
-
-class LossModel(nn.Module):
-    """Model and loss as one module, so that one number leaves the accelerated forward."""
-
-    def __init__(self, model: Transformer, config: TrainConfig) -> None:
-        super().__init__()
-        self.model = model
-        self.label_smoothing = config.label_smoothing
-        self.read: Any = torch.compile(self._read, dynamic=True) if config.compile else self._read
-
-    def _read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        return self.model.read(tgt_in, self.model.encode(src))[0]
-
-    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-        """The summed loss: (B, S), (B, T), (B, T) -> ()."""
-        x = self.read(src, tgt_in)  # (B, T, D)
-        weight = self.model.embedding.weight
-        return projected_cross_entropy(x, weight, tgt_out, PAD_ID, self.label_smoothing)
 
 
 class Trainer:

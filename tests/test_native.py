@@ -49,7 +49,7 @@ def on_a_grid(n_rows: int, n_in: int) -> Tensor:
 
 
 @needs_kernels
-@pytest.mark.parametrize("n_rows", [*range(1, 14), 247])  # tiles of 6 rows, blocks of 240
+@pytest.mark.parametrize("n_rows", [*range(1, 18), 31, 32, 33, 49, 247])  # tiles of 6, 16 and 32
 @pytest.mark.parametrize("n_out", [1, 63, 64, 65, 200])
 def test_the_product_is_that_of_the_integers(n_rows: int, n_out: int) -> None:
     weight, bias = random_map(128, n_out)

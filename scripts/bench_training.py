@@ -72,6 +72,8 @@ def add_flags(flags: argparse.ArgumentParser) -> None:
         "(default: 3)")  # fmt: skip
     add("--curves", type=int, nargs="?", const=300, default=0, metavar="STEPS",
         help="instead: so many steps of each, and their losses side by side (300)")  # fmt: skip
+    add("--default-attention", action="store_true",
+        help="of the others: what they come with, not the fastest that they can")  # fmt: skip
     add("--profile", action="store_true", help="also tell where this project's own time goes")
     add("--batch-tokens", type=int, default=4096,
         help="source plus target tokens of a batch, padding counted (default: 4096)")  # fmt: skip
@@ -124,9 +126,8 @@ def choose(team: TrainingTeam, say: Say) -> str:
 
 def measure(teams: Sequence[TrainingTeam], given: argparse.Namespace, say: Say) -> list[Result]:
     """The turns of all loops; with --curves each takes its steps at once."""
-    ways = {}
-    for team in teams:
-        ways[team.name] = team.ways[0] if given.curves else choose(team, say)
+    plain = given.curves or given.default_attention
+    ways = {team.name: team.ways[0] if plain else choose(team, say) for team in teams}
     length = given.curves or given.steps
 
     def run(number: int, team: TrainingTeam) -> Taken:

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -295,6 +295,20 @@ def test_one_command_measures_and_prints(
     assert ours["losses"][0] == pytest.approx(rival["losses"][0], rel=0.1)  # dropout differs
     assert set(found["ratios"]) == {"times as fast as", "by processor time"}
     assert sum(found["profiles"]["this project float32"]["kinds"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("given", [(), ("--default-attention",)])
+def test_the_others_attend_in_their_fastest_way_or_in_their_own(given: tuple[str, ...]) -> None:
+    class Loop:
+        name = "Hugging Face float32"
+        ways = ("sdpa", "eager")
+
+        def run(self, block: Block) -> Taken:
+            return taken(2) if block.way == "sdpa" else taken(1)
+
+    flags = benchmark.parser("training").parse_args(["--what", "training", *given])
+    (result,) = bench_training.measure([cast(Any, Loop())], flags, quiet)
+    assert result.setting == ("sdpa" if given else "eager")
 
 
 def test_batches_are_those_of_training_epoch_after_epoch(

@@ -308,7 +308,7 @@ def test_the_others_attend_in_their_fastest_way_or_in_their_own(given: tuple[str
 
     flags = benchmark.parser("training").parse_args(["--what", "training", *given])
     (result,) = bench_training.measure([cast(Any, Loop())], flags, quiet)
-    assert result.setting == ("sdpa" if given else "eager")
+    assert result.way == ("sdpa" if given else "eager")
 
 
 def test_batches_are_those_of_training_epoch_after_epoch(

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     parser.add_argument("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
     parser.add_argument("--init", type=Path, metavar="CHECKPOINT",
-                        help="model to begin with: weights, shape and vocabulary")  # fmt: skip
+                        help="model to begin with; its shape may grow")  # fmt: skip
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)

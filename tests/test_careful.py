@@ -91,6 +91,15 @@ def test_what_the_model_loses_or_doubles_comes_out_once(
     assert [result.text.count(token) for token in ("{name}", "<b>", "</b>")] == [1, 1, 1]
 
 
+def test_no_part_of_a_sentence_vanishes(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    words = {"Te quiero": "I love you", "mucho": " "}
+    careful, _ = speaks(lambda text, _: words.get(text, "No."), has_slots=False)
+    (result,) = careful.translate(["Te quiero {name} mucho"])
+    assert result.text == "I love you {name} mucho"
+
+
 @hypothesis.given(
     strategies.lists(
         strategies.sampled_from([*TOKENS, "hola", "LA CASA", "y", "no viene.", "¿Qué?", SLOTS[0]]),

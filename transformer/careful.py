@@ -218,8 +218,17 @@ def _judged(sentence: Sentence, found: tuple[Candidate, ...]) -> Found:
 def _assembled(
     attempt: Attempt, results: Iterator[tuple[Candidate, ...]], n_best: int
 ) -> tuple[Candidate, ...]:
-    """The k-th candidate is made of the k-th of each text, or its last."""
+    """The k-th candidate is made of the k-th of each text, or its last.
+
+    Of several texts none vanishes: one without a translation that says anything stays as it is.
+    """
     found = [next(results) for _ in attempt.wanted]
+    if len(found) > 1:
+        found = [
+            tuple(one for one in candidates if one.text.strip())
+            or (dataclasses.replace(candidates[0], text=text),)
+            for text, candidates in zip(attempt.wanted, found, strict=True)
+        ]
     candidates = []
     for k in range(min(n_best, max(map(len, found), default=0))):
         chosen = [one[min(k, len(one) - 1)] for one in found]

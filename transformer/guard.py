@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
-_SHARED = """a al animal central color come concert control error general has he hospital hotel
-    idea individual total local me mental metal no normal once original particular personal piano
-    plan postal radio regular religion real social son taxi televisor usual version vital"""
+_SHARED = """a al animal central color come concert control error general hardware has he hospital
+    hotel idea individual internet local marketing me mental metal no normal once online original
+    particular personal piano plan postal radio real regular religion social software son taxi
+    televisor total usual version vital web"""
 SHARED = frozenset(_SHARED.split())  # words of both languages
 
 _MARKS = str.maketrans(dict.fromkeys(",.;:!?¡¿\"'()[]«»“”‘’—–…-/*_\ufffd", " "))

@@ -58,7 +58,9 @@ def echoes(monkeypatch: pytest.MonkeyPatch) -> None:
 # Texts
 
 
-def test_texts_come_back_in_order_each_as_if_it_were_alone(translator: Translator) -> None:
+def test_texts_come_back_in_order_each_as_if_it_were_alone(random_checkpoint: Path) -> None:
+    # PyTorch's int8 kernels, `auto` on some processors, round the rows of a batch on one grid.
+    translator = Translator.load(random_checkpoint, "cpu", "float32")
     together = translator.translate(TEXTS)
     assert [result.source for result in together] == TEXTS
     for text, result in zip(TEXTS, together, strict=True):

@@ -390,7 +390,7 @@ async function start() {
     fillLanguages();
     $("from").value = wanted.language.source.code;
     $("to").value = wanted.language.target.code;
-    speakIn(spoken);
+    speakIn(language());  // another one may have been chosen meanwhile
     if ($("source").value) translate();
   } catch (error) {
     $("status").textContent = t("failed") + error.message;

@@ -72,7 +72,7 @@ class _ProjectedLoss(torch.autograd.Function):
             for start in range(0, x.size(0), size):
                 part = slice(start, start + size)
                 logits = low_x[part] @ low_weight.t()
-                slope = logits.softmax(-1)
+                slope = logits.softmax(-1)  # rounded to `dtype`, which the products below need
                 likelihood[part] = slope.gather(1, target[part, None])[:, 0]
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]

@@ -183,8 +183,9 @@ def run(args: argparse.Namespace) -> str:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
     if before:
-        for weights in (trainer.model, trainer.averaged):
-            weights.load_state_dict(weights_for(before, data.tokenizer, model))
+        weights = weights_for(before, data.tokenizer, model)
+        for one in (trainer.model, trainer.averaged):
+            one.load_state_dict(weights)
     if trainer.resume():
         logger.info("going on from step %d of %s", trainer.place.step, args.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())

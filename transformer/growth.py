@@ -17,7 +17,7 @@ from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 
 MAY_GROW = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
-READERS = ("query", "key", "value", "expand")  # they read channels; "out" and "contract" write
+READERS, WRITERS = ("query", "key", "value", "expand"), ("out", "contract")  # of channels
 SPREAD = 0.5  # how unequally a reader weighs the copies, beside the deviation of its weights
 
 
@@ -65,7 +65,7 @@ def grown(
         for name, tensor in fresh.items():
             stack, layer = name.split(".")[:2]
             if stack in depths and int(layer) >= depths[stack]:
-                if name.split(".")[-2] in ("out", "contract"):
+                if name.split(".")[-2] in WRITERS:
                     tensor.zero_()
             else:
                 wider.fill(name, tensor, weights[name])
@@ -87,7 +87,7 @@ class _Wider:
             new[: len(old)] = self._read(old)
         elif part in READERS:
             new[: len(old)] = old
-        elif kind == "weight" and old.dim() == 2 and part in ("out", "contract"):
+        elif kind == "weight" and part in WRITERS:
             new.zero_()
             new[:, : old.size(1)] = old[self.of]
         elif part == "embedding":  # scaled by sqrt(D) where it is read

@@ -91,6 +91,7 @@ FLOORS = (
         "scripts/evaluate",
         "scripts/evaluate_release",
         "scripts/release",
+        "scripts/diversify",
         "scripts/export",
         "scripts/benchmark",
         "scripts/load",

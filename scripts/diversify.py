@@ -1,0 +1,83 @@
+"""A model's own translations as further text to train with.
+
+    python scripts/diversify.py --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
+
+Each source comes with that translation of the beam which is nearest to the reference. In training
+the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section
+3.3); in training the other direction they show a reference under one more source (Nguyen et al.
+2020). What equals the reference, or is too far from it to be trusted, is left out and counted.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from transformer import cli
+from transformer.cleaning import tidy
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, UserError, choices
+from transformer.corpus import read_pairs
+from transformer.evaluate import sentence_chrf
+from transformer.folder import write_text
+from transformer.sources import Pair
+from transformer.translate import Translator
+
+EVERY = 10_000  # pairs between two lines of progress
+
+
+def own_pairs(
+    translator: Translator, pairs: list[Pair], beam_size: int, at_least: float, counts: Counter[str]
+) -> Iterator[Pair]:
+    """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`."""
+    decode = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=False)
+    results = translator.stream((src for src, _ in pairs), decode)
+    for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
+        texts = [tidy(one.text) for one in result.candidates]
+        scores = sentence_chrf(texts, [reference] * len(texts))
+        text, score = max(zip(texts, scores, strict=True), key=lambda pair: pair[1])
+        if text == reference:
+            counts["equal to the reference"] += 1
+        elif score < at_least:
+            counts["too far from it"] += 1
+        else:
+            counts["written"] += 1
+            yield src, text
+        if n % EVERY == 0:
+            print(f"{n:,} of {len(pairs):,} pairs", file=sys.stderr, flush=True)
+
+
+def diversify(args: argparse.Namespace) -> None:
+    """Writes the pairs as TSV, whole or not at all, and prints how many there are."""
+    if args.output.suffix != ".tsv":
+        raise UserError(f"expected --output to end in .tsv, got {args.output}")
+    translator = Translator.load(args.model, args.device, args.compute_type)
+    langs = translator.src_lang, translator.tgt_lang
+    pairs = [(tidy(src), tidy(tgt)) for spec in args.pairs for src, tgt in read_pairs(spec, *langs)]
+    counts: Counter[str] = Counter()
+    found = own_pairs(translator, pairs, args.beam_size, args.at_least, counts)
+    lines = ["\t".join(langs), *("\t".join(pair) for pair in found)]
+    write_text(args.output, "\n".join(lines) + "\n")
+    print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = flags.add_argument
+    add("--model", required=True, help="checkpoint folder of the model that translates")
+    add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
+    add("--output", required=True, type=Path, metavar="FILE.tsv", help="the file to write")
+    add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")
+    add("--at-least", type=float, default=50.0, metavar="CHRF",
+        help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    args = flags.parse_args(argv)
+    return cli.guarded(lambda: diversify(args), "diversify")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

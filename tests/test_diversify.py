@@ -1,5 +1,6 @@
 """A model's own translations: which of a beam is kept, what is left out, what the file holds."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,10 +8,13 @@ from typing import cast
 
 import pytest
 
-from scripts import diversify
 from transformer.config import DecodeConfig
 from transformer.corpus import read_pairs
 from transformer.translate import Candidate, Translation, Translator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+
+import diversify
 
 
 class Beams:

@@ -92,6 +92,7 @@ FLOORS = (
         "scripts/evaluate_release",
         "scripts/release",
         "scripts/diversify",
+        "scripts/phrases",
         "scripts/export",
         "scripts/benchmark",
         "scripts/load",

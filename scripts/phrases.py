@@ -26,8 +26,7 @@ from transformer.config import UserError
 from transformer.corpus import read_pairs
 from transformer.folder import write_text
 
-WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-STOP = re.compile(r"[.,;:!?¡¿()\"«»“”…]")
+WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)
 NULL = 0.2  # weight of the word that stands for "no source word at all"
 ITERATIONS = 6
@@ -136,16 +135,14 @@ def spelled(sentences: Iterable[Words]) -> dict[str, str]:
     return {word: forms.most_common(1)[0][0] for word, forms in seen.items()}
 
 
-def clauses(text: str) -> list[Words]:
-    """The words of each stretch between two marks, without their apostrophes' variants."""
-    return [WORD.findall(part.replace("’", "'")) for part in STOP.split(text)]
+def words_of(text: str) -> Words:
+    """The words of a text, marks and numbers left out."""
+    return WORD.findall(text.replace("’", "'"))
 
 
 def table(pairs: Sequence[tuple[str, str]], longest: int) -> dict[tuple[str, str], int]:
-    """How often each pair of phrases is read off; a phrase does not reach across a mark."""
-    texts = [([w for c in clauses(s) for w in c], [w for c in clauses(t) for w in c])
-             for s, t in pairs]  # fmt: skip
-    texts = [(s, t) for s, t in texts if s and t]
+    """How often each pair of phrases is read off."""
+    texts = [(s, t) for s, t in ((words_of(a), words_of(b)) for a, b in pairs) if s and t]
     src, tgt = numbered(s for s, _ in texts), numbered(t for _, t in texts)
     forms = spelled(s for s, _ in texts), spelled(t for _, t in texts)
     counts: Counter[tuple[str, str]] = Counter()

@@ -72,6 +72,34 @@ def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spo
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
 
 
+def test_a_lone_word_comes_from_small_letters_where_the_model_is_surer(plain: Translator) -> None:
+    table = {
+        "Manzana": ("Manage", -3.2),
+        "manzana": ("apple", -0.5),
+        "Madrid": ("Madrid", -0.4),
+        "madrid": ("matrid", -3.5),
+        "Manzana.": ("Apple.", -9.0),
+    }
+
+    class Surer(Spoken):
+        def translate_sentences(
+            self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+        ) -> list[tuple[Candidate, ...]]:
+            self.asked += sentences
+            said = [table[sentence] for sentence in sentences]
+            scored = [score if decode.scores else 0.0 for _, score in said]
+            return [
+                (Candidate(text=text, score=score, tokens=()),)
+                for (text, _), score in zip(said, scored, strict=True)
+            ]
+
+    spoken = Surer(plain, lambda text, _: text)
+    texts = ["Manzana", "manzana", "Madrid", "Manzana."]
+    results = Careful(spoken).translate(texts, DecodeConfig(scores=False))
+    assert [result.text for result in results] == ["Apple", "apple", "Madrid", "Apple."]
+    assert spoken.asked == [*texts, "Manzana", "manzana", "Madrid", "madrid"]
+
+
 def test_no_character_of_a_text_is_taken_for_what_is_kept(
     speaks: Callable[..., tuple[Careful, Spoken]],
 ) -> None:

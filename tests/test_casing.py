@@ -2,7 +2,12 @@
 
 import pytest
 
-from transformer.casing import begins_like, ends_like, is_shouted, is_title, titled
+from transformer.casing import begins_like, ends_like, is_lone, is_shouted, is_title, titled
+
+
+def test_one_word_with_a_capital_is_alone() -> None:
+    assert all(map(is_lone, ["Manzana", "Él", "Ñandú"]))
+    assert not any(map(is_lone, ["manzana", "FBI", "I", "Hola.", "Buenos días", "iPhone", "", "3"]))
 
 
 @pytest.mark.parametrize("text", ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"])

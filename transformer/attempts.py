@@ -6,15 +6,15 @@ translated by itself. Text in capitals goes through in small letters. Knows no m
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from transformer.casing import begins_like, ends_like, is_shouted, is_title, titled
+from transformer.casing import begins_like, ends_like, is_lone, is_shouted, is_title, titled
 from transformer.config import SLOTS
 from transformer.protect import restore
 from transformer.segment import split_long
 
-Style = Literal["", "capitals", "title"]
+Style = Literal["", "capitals", "title", "capital"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -87,6 +87,8 @@ class Attempt:
     def _cased(self, text: str) -> str:
         if self.sentence.style == "title":
             return titled(text)
+        if self.sentence.style == "capital":
+            return text[:1].upper() + text[1:]
         return text.upper() if self.sentence.style == "capitals" else text
 
 
@@ -152,6 +154,14 @@ def whole(sentence: Sentence, has_slots: bool) -> Attempt:
         else:
             texts.append(text)
     return Attempt(sentence, (("".join(texts), False),), tuple(originals))
+
+
+def small(sentence: Sentence) -> Attempt | None:
+    """A lone word in small letters, to get its capital back; None for other text."""
+    if sentence.style or sentence.kept or not is_lone(sentence.text):
+        return None
+    lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
+    return Attempt(lowered, lowered.parts)
 
 
 def around(sentence: Sentence) -> Attempt:

@@ -33,6 +33,11 @@ def is_title(text: str) -> bool:
     )
 
 
+def is_lone(text: str) -> bool:
+    """Whether it is one word with a capital and nothing else: Manzana, not FBI or ¡Hola!"""
+    return len(text) > 1 and text.isalpha() and text.istitle()
+
+
 def titled(text: str) -> str:
     """The text with a capital at the beginning of each word."""
     parts = re.split(r"(\s+)", text)

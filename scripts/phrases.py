@@ -3,9 +3,9 @@
     python scripts/phrases.py --pairs my.tsv --from es --to en --output phrases.tsv
 
 A corpus of sentences teaches a model to translate sentences; of a lone word it makes one. Words
-are aligned by Model 1 (Brown et al. 1993, section 4.2) in both directions, with a preference for
+are aligned by Model 1 (Brown et al. 1993, section 4.1) in both directions, with a preference for
 the diagonal (Dyer et al. 2013), and pairs of short phrases are read off where both directions
-agree (Koehn et al. 2003, section 3). Each phrase comes with its most frequent translation, as
+agree (Koehn et al. 2003, section 3.1). Each phrase comes with its most frequent translation, as
 inside a sentence and with a capital.
 """
 

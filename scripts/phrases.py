@@ -110,9 +110,10 @@ def phrases(
 
     `to_source` holds for each target word the place of its source word, `to_target` the reverse.
     """
-    both = {(int(j), i) for i, j in enumerate(to_source) if j >= 0 and to_target[j] == i}
-    every = both | {(int(j), i) for i, j in enumerate(to_source) if j >= 0}
-    every |= {(j, int(i)) for j, i in enumerate(to_target) if i >= 0}
+    up = {(int(j), i) for i, j in enumerate(to_source) if j >= 0}
+    down = {(j, int(i)) for j, i in enumerate(to_target) if i >= 0}
+    both, every = up & down, up | down
+    linked = {j for j, _ in every}
     for a in range(len(to_target)):
         for b in range(a + 1, min(a + longest, len(to_target)) + 1):
             inside = [i for j, i in every if a <= j < b]
@@ -121,7 +122,7 @@ def phrases(
             c, d = min(inside), max(inside) + 1
             whole = all(a <= j < b for j, i in every if c <= i < d)
             sure = any(a <= j < b for j, _ in both)
-            ends = {a, b - 1} <= {j for j, _ in every}  # those of the target are linked anyway
+            ends = {a, b - 1} <= linked  # those of the target are linked anyway
             if whole and sure and ends and d - c <= longest + 1:
                 yield (a, b), (c, d)
 

@@ -2,9 +2,8 @@
 
 Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign scripts come out as
 they went in; capitals are translated from small letters, a lone word too where the model is surer
-of it that way, Spanish from its full spelling; each
-translation is looked at by `guard`, a faulty one is tried again, one way after the other, and what
-is still wrong becomes a warning.
+of it that way, Spanish from its full spelling; each translation is looked at by `guard`, a faulty
+one is tried again, one way after the other, and what is still wrong becomes a warning.
 """
 
 import dataclasses
@@ -138,11 +137,15 @@ class Careful:
     def _best(self, sentences: Sequence[Sentence], decode: DecodeConfig) -> list[Found]:
         """The candidates of each sentence with the faults of the first one, the best found."""
         tries = [self._first(sentence) for sentence in sentences]
-        best = [
-            _judged(sentence, found)
-            for sentence, found in zip(sentences, self._run(tries, decode), strict=True)
-        ]
-        self._lone_words(sentences, best, decode)
+        lowered = {i: attempts.small(sentence) for i, sentence in enumerate(sentences)}
+        lone = {i: attempt for i, attempt in lowered.items() if attempt}
+        config = dataclasses.replace(decode, scores=decode.scores or bool(lone))
+        results = iter(self._run([*tries, *lone.values()], config))
+        best = [_judged(sentence, next(results)) for sentence in sentences]
+        for i, found in zip(lone, results, strict=True):
+            # Few words stand alone in a corpus, in one form mostly; the score keeps names as such.
+            both = best[i], _judged(sentences[i], found)
+            best[i] = min(both, key=lambda one: (badness(one[1]), -one[0][0].score))
         for codes, make, n_gram in self._ladder():
             wrong = {i: found[1] for i, found in enumerate(best) if found[1]}
             asked = {
@@ -159,22 +162,6 @@ class Careful:
                 if badness(again[1]) < badness(best[i][1]):
                     best[i] = again[0][: decode.n_best], again[1]
         return best
-
-    def _lone_words(
-        self, sentences: Sequence[Sentence], best: list[Found], decode: DecodeConfig
-    ) -> None:
-        """Takes the better of Manzana and manzana, by faults, then by the model's own score.
-
-        A corpus has few words that stand alone, most of them in one of the two forms; the score
-        keeps names, which are likelier with their capital.
-        """
-        lowered = {i: attempts.small(one) for i, one in enumerate(sentences)}
-        ways = {i: (self._first(sentences[i]), way) for i, way in lowered.items() if way}
-        tries = [way for both in ways.values() for way in both]
-        found = iter(self._run(tries, dataclasses.replace(decode, scores=True)))
-        for i in ways:
-            judged = [_judged(sentences[i], next(found)) for _ in range(2)]
-            best[i] = min(judged, key=lambda one: (badness(one[1]), -one[0][0].score))
 
     def _ladder(self) -> Iterator[tuple[set[str], Way, int]]:
         """What to try one after the other: for which faults (none: all), how, no n-gram twice."""

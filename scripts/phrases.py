@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer import cli
+from transformer.casing import capitalised
 from transformer.cleaning import tidy
 from transformer.config import UserError
 from transformer.corpus import read_pairs
@@ -179,7 +180,7 @@ def write(args: argparse.Namespace) -> None:
     if not pairs:
         raise UserError(f"expected pairs of at most {args.max_chars} characters, got none")
     small = sorted(chosen(table(pairs, args.longest), args.least, args.share))
-    large = ((s[0].upper() + s[1:], t[0].upper() + t[1:]) for s, t in small if s[0].islower())
+    large = ((capitalised(s), capitalised(t)) for s, t in small if s[0].islower())
     found = [*small, *large]
     write_text(args.output, "".join(f"{s}\t{t}\n" for s, t in [langs, *found]))
     print(f"{len(found):,} phrases of {len(pairs):,} pairs")

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from transformer.casing import begins_like, ends_like, is_lone, is_shouted, is_title, titled
+from transformer.casing import (
+    begins_like,
+    capitalised,
+    ends_like,
+    is_lone,
+    is_shouted,
+    is_title,
+    titled,
+)
 from transformer.config import SLOTS
 from transformer.protect import restore
 from transformer.segment import split_long
@@ -88,7 +96,7 @@ class Attempt:
         if self.sentence.style == "title":
             return titled(text)
         if self.sentence.style == "capital":
-            return text[:1].upper() + text[1:]
+            return capitalised(text)
         return text.upper() if self.sentence.style == "capitals" else text
 
 

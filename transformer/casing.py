@@ -38,10 +38,15 @@ def is_lone(text: str) -> bool:
     return len(text) > 1 and text.isalpha() and text.istitle()
 
 
+def capitalised(text: str) -> str:
+    """The text with a capital first character, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def titled(text: str) -> str:
     """The text with a capital at the beginning of each word."""
     parts = re.split(r"(\s+)", text)
-    return "".join(part[:1].upper() + part[1:] for part in parts)
+    return "".join(map(capitalised, parts))
 
 
 def begins_like(text: str, model: str) -> str:

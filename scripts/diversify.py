@@ -6,20 +6,22 @@ Each source comes with that translation of the beam which is nearest to the refe
 the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section
 3.3); in training the other direction they show a reference under one more source (Nguyen et al.
 2020). What equals the reference, or is too far from it to be trusted, is left out and counted.
+With `--first` it is the beam's first translation, as in back-translation (Sennrich et al. 2016a,
+section 3): more of them pass, and they differ more from what the corpus has.
 """
 
 import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+
+from pairs_out import tsv, write_tsv
 
 from transformer import cli
 from transformer.cleaning import tidy
-from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, UserError, choices
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.corpus import read_pairs
 from transformer.evaluate import sentence_chrf
-from transformer.folder import write_text
 from transformer.sources import Pair
 from transformer.translate import Translator
 
@@ -27,10 +29,16 @@ EVERY = 10_000  # pairs between two lines of progress
 
 
 def own_pairs(
-    translator: Translator, pairs: list[Pair], beam_size: int, at_least: float, counts: Counter[str]
+    translator: Translator,
+    pairs: list[Pair],
+    decode: DecodeConfig,
+    at_least: float,
+    counts: Counter[str],
 ) -> Iterator[Pair]:
-    """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`."""
-    decode = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=False)
+    """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`.
+
+    The nearest of as many as `decode.n_best` says; of one it is the search's own choice.
+    """
     results = translator.stream((src for src, _ in pairs), decode)
     for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
         texts = [tidy(one.text) for one in result.candidates]
@@ -49,15 +57,14 @@ def own_pairs(
 
 def diversify(args: argparse.Namespace) -> None:
     """Writes the pairs as TSV, whole or not at all, and prints how many there are."""
-    if args.output.suffix != ".tsv":
-        raise UserError(f"expected --output to end in .tsv, got {args.output}")
     translator = Translator.load(args.model, args.device, args.compute_type)
     langs = translator.src_lang, translator.tgt_lang
     pairs = [(tidy(src), tidy(tgt)) for spec in args.pairs for src, tgt in read_pairs(spec, *langs)]
     counts: Counter[str] = Counter()
-    found = own_pairs(translator, pairs, args.beam_size, args.at_least, counts)
-    lines = ["\t".join(langs), *("\t".join(pair) for pair in found)]
-    write_text(args.output, "\n".join(lines) + "\n")
+    n_best = 1 if args.first else args.beam_size
+    decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
+    found = own_pairs(translator, pairs, decode, args.at_least, counts)
+    write_tsv(args.output, langs, found)
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
 
@@ -69,10 +76,11 @@ def main(argv: list[str] | None = None) -> int:
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder of the model that translates")
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
-    add("--output", required=True, type=Path, metavar="FILE.tsv", help="the file to write")
+    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
     add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")
     add("--at-least", type=float, default=50.0, metavar="CHRF",
         help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
+    add("--first", action="store_true", help="the beam's first, not the nearest of it")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     args = flags.parse_args(argv)

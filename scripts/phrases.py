@@ -15,17 +15,16 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pairs_out import tsv, write_tsv
 
 from transformer import cli
 from transformer.casing import capitalised
 from transformer.cleaning import tidy
 from transformer.config import UserError
 from transformer.corpus import read_pairs
-from transformer.folder import write_text
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)
@@ -172,8 +171,6 @@ def chosen(
 
 def write(args: argparse.Namespace) -> None:
     """Reads the corpora, writes the phrases as TSV, prints how many there are."""
-    if args.output.suffix != ".tsv":
-        raise UserError(f"expected --output to end in .tsv, got {args.output}")
     langs = args.src_lang, args.tgt_lang
     read = (pair for spec in args.pairs for pair in read_pairs(spec, *langs))
     pairs = [(tidy(s), tidy(t)) for s, t in read if max(len(s), len(t)) <= args.max_chars]
@@ -182,7 +179,9 @@ def write(args: argparse.Namespace) -> None:
     small = sorted(chosen(table(pairs, args.longest), args.least, args.share))
     large = ((capitalised(s), capitalised(t)) for s, t in small if s[0].islower())
     found = [*small, *large]
-    write_text(args.output, "".join(f"{s}\t{t}\n" for s, t in [langs, *found]))
+    if args.words:
+        write_tsv(args.words, langs, (pair for pair in found if " " not in pair[0]))
+    write_tsv(args.output, langs, (pair for pair in found if not args.words or " " in pair[0]))
     print(f"{len(found):,} phrases of {len(pairs):,} pairs")
 
 
@@ -195,7 +194,9 @@ def main(argv: list[str] | None = None) -> int:
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
     add("--from", dest="src_lang", required=True, help="source language")
     add("--to", dest="tgt_lang", required=True, help="target language")
-    add("--output", required=True, type=Path, metavar="FILE.tsv", help="the file to write")
+    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--words", type=tsv, metavar="FILE.tsv",
+        help="another file for the single words, to be weighted by itself")  # fmt: skip
     add("--longest", type=int, default=3, help="words of a source phrase at most (default: 3)")
     add("--least", type=int, default=3, help="times that a pair is seen (default: 3)")
     add("--share", type=float, default=0.25,

@@ -20,6 +20,8 @@ import diversify
 class Beams:
     """Gives the translations that are written down."""
 
+    src_lang, tgt_lang = "es", "en"
+
     def __init__(self, found: dict[str, list[str]]) -> None:
         self.found = found
 
@@ -42,10 +44,11 @@ PAIRS = [
 ]
 
 
-def chosen(beam_size: int) -> tuple[list[tuple[str, str]], Counter[str]]:
+def chosen(n_best: int) -> tuple[list[tuple[str, str]], Counter[str]]:
     counts: Counter[str] = Counter()
     translator = cast(Translator, Beams(BEAMS))
-    return list(diversify.own_pairs(translator, PAIRS, beam_size, 50.0, counts)), counts
+    decode = DecodeConfig(beam_size=3, n_best=n_best)
+    return list(diversify.own_pairs(translator, PAIRS, decode, 50.0, counts)), counts
 
 
 def test_the_nearest_of_the_beam_is_kept_and_what_teaches_nothing_left_out() -> None:
@@ -54,7 +57,7 @@ def test_the_nearest_of_the_beam_is_kept_and_what_teaches_nothing_left_out() -> 
     assert counts == {"written": 1, "equal to the reference": 1, "too far from it": 1}
 
 
-def test_a_beam_of_one_has_nothing_to_choose_from() -> None:
+def test_one_translation_has_nothing_to_choose_from() -> None:
     pairs, counts = chosen(1)
     assert pairs == []
     assert counts == {"too far from it": 3}
@@ -73,9 +76,21 @@ def test_the_file_is_a_corpus_for_both_directions(
     assert [pair[::-1] for pair in pairs] == list(read_pairs(str(output), "en", "es"))
 
 
+def test_the_first_of_the_beam_is_taken_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
+    (tmp_path / "my.tsv").write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS))
+    output = tmp_path / "own.tsv"
+    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    assert diversify.main([*flags, "--first", "--at-least", "20"]) == 0
+    assert list(read_pairs(str(output), "es", "en")) == [("Tengo hambre.", "I am a hunger.")]
+
+
 def test_another_kind_of_file_is_refused(
     random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ["--model", str(random_checkpoint), "--pairs", "my.tsv"]
-    assert diversify.main([*flags, "--output", str(tmp_path / "own.txt")]) == 2
-    assert "expected --output to end in .tsv" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        diversify.main([*flags, "--output", str(tmp_path / "own.txt")])
+    assert "expected a name that ends in .tsv, got" in capsys.readouterr().err

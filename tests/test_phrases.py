@@ -80,3 +80,18 @@ def test_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.endswith("phrases of 21 pairs\n")
     assert phrases.main([*flags, "--max-chars", "3"]) == 2
     assert "expected pairs of at most 3 characters" in capsys.readouterr().err
+
+
+def test_single_words_in_a_file_of_their_own(tmp_path: Path) -> None:
+    corpus, output, words = (tmp_path / name for name in ("my.tsv", "phrases.tsv", "words.tsv"))
+    rows = [f"{src}\t{tgt}" for src, tgt in TEXTS for _ in range(3)]
+    corpus.write_text("\n".join(["es\ten", *rows]) + "\n")
+    flags = ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+    assert phrases.main(flags) == 0
+    whole = set(read_pairs(str(output), "es", "en"))
+    assert phrases.main([*flags, "--words", str(words)]) == 0
+    apart = set(read_pairs(str(words), "es", "en")), set(read_pairs(str(output), "es", "en"))
+    assert {("casa", "house"), ("Casa", "House")} <= apart[0]
+    assert ("casa roja", "red house") in apart[1]
+    assert apart[0] | apart[1] == whole
+    assert not apart[0] & apart[1]

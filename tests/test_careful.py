@@ -72,13 +72,17 @@ def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spo
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
 
 
-def test_a_lone_word_comes_from_small_letters_where_the_model_is_surer(plain: Translator) -> None:
+def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_surer(
+    plain: Translator,
+) -> None:
     table = {
         "Manzana": ("Manage", -3.2),
         "manzana": ("apple", -0.5),
         "Madrid": ("Madrid", -0.4),
         "madrid": ("matrid", -3.5),
         "Manzana.": ("Apple.", -9.0),
+        f"Me Gusta {SLOTS[0]} Leer": (f"Gust {SLOTS[0]}", -4.0),
+        f"Me gusta {SLOTS[0]} leer": (f"I like reading {SLOTS[0]}", -1.0),
     }
 
     class Surer(Spoken):
@@ -94,10 +98,12 @@ def test_a_lone_word_comes_from_small_letters_where_the_model_is_surer(plain: Tr
             ]
 
     spoken = Surer(plain, lambda text, _: text)
-    texts = ["Manzana", "manzana", "Madrid", "Manzana."]
+    texts = ["Manzana", "manzana", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
     results = Careful(spoken).translate(texts, DecodeConfig(scores=False))
-    assert [result.text for result in results] == ["Apple", "apple", "Madrid", "Apple."]
-    assert spoken.asked == [*texts, "manzana", "madrid"]
+    expected = ["Apple", "apple", "Madrid", "Apple.", "I Like Reading {x}"]
+    assert [result.text for result in results] == expected
+    title = f"Me Gusta {SLOTS[0]} Leer"
+    assert spoken.asked == [*texts[:4], title, "manzana", "madrid", title.capitalize()]
 
 
 def test_no_character_of_a_text_is_taken_for_what_is_kept(

@@ -2,7 +2,15 @@
 
 import pytest
 
-from transformer.casing import begins_like, ends_like, is_lone, is_shouted, is_title, titled
+from transformer.casing import (
+    begins_like,
+    ends_like,
+    is_lone,
+    is_shouted,
+    is_title,
+    may_be_title,
+    titled,
+)
 
 
 def test_one_word_with_a_capital_is_alone() -> None:
@@ -53,6 +61,34 @@ def test_a_title_has_a_capital_on_every_word(text: str) -> None:
 )
 def test_a_name_or_a_sentence_is_no_title(text: str) -> None:
     assert not is_title(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Me Gusta Leer", "How To Cook Rice", "Don't Do That", "I'm Not A Fool", "Tom Likes Fish."],
+)
+def test_a_short_text_with_a_capital_on_every_word_may_be_a_title(text: str) -> None:
+    assert may_be_title(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Juan Pérez García",
+        "Juan De La Cruz",
+        "Soy Tom.",
+        "Me gusta Leer",
+        "ME GUSTA LEER",
+        "",
+        "3.",
+    ],
+)
+def test_a_name_or_a_short_sentence_may_not(text: str) -> None:
+    assert not may_be_title(text)
+
+
+def test_a_contraction_is_one_word_of_a_title() -> None:
+    assert is_title("I'm Not In The House")
 
 
 def test_a_title_is_written_like_one() -> None:

@@ -16,6 +16,7 @@ from transformer.casing import (
     is_lone,
     is_shouted,
     is_title,
+    may_be_title,
     titled,
 )
 from transformer.config import SLOTS
@@ -121,8 +122,12 @@ def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") ->
     if parts and not parts[-1][1]:
         last = parts[-1][0].rstrip()
         after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
-    style = _style(" ".join(text for text, is_kept in parts if not is_kept))
+    style = _style(_words(parts))
     return Sentence(_lowered(parts) if style else tuple(parts), before, after, style)
+
+
+def _words(parts: Sequence[Part]) -> str:
+    return " ".join(text for text, is_kept in parts if not is_kept)
 
 
 def _style(text: str) -> Style:
@@ -164,12 +169,20 @@ def whole(sentence: Sentence, has_slots: bool) -> Attempt:
     return Attempt(sentence, (("".join(texts), False),), tuple(originals))
 
 
-def small(sentence: Sentence) -> Attempt | None:
-    """A lone word in small letters, to get its capital back; None for other text."""
-    if sentence.style or sentence.kept or not is_lone(sentence.text):
+def small(sentence: Sentence, has_slots: bool) -> Attempt | None:
+    """A lone word or a short title in small letters, to be raised again; None for other text.
+
+    Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer).
+    """
+    if sentence.style:
         return None
-    lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
-    return Attempt(lowered, lowered.parts)
+    if not sentence.kept and is_lone(sentence.text):
+        word = ((sentence.text.lower(), False),)
+        return Attempt(replace(sentence, parts=word, style="capital"), word)
+    if may_be_title(_words(sentence.parts)):
+        lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
+        return whole(lowered, has_slots)
+    return None
 
 
 def around(sentence: Sentence) -> Attempt:

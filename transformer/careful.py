@@ -1,9 +1,10 @@
 """Translation with care: what must not change is kept, what went wrong is tried in another way.
 
 Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign scripts come out as
-they went in; capitals are translated from small letters, a lone word too where the model is surer
-of it that way, Spanish from its full spelling; each translation is looked at by `guard`, a faulty
-one is tried again, one way after the other, and what is still wrong becomes a warning.
+they went in; capitals are translated from small letters, a lone word or a short title too where
+the model is surer of it that way, Spanish from its full spelling; each translation is looked at by
+`guard`, a faulty one is tried again, one way after the other, and what is still wrong becomes a
+warning.
 """
 
 import dataclasses
@@ -137,13 +138,16 @@ class Careful:
     def _best(self, sentences: Sequence[Sentence], decode: DecodeConfig) -> list[Found]:
         """The candidates of each sentence with the faults of the first one, the best found."""
         tries = [self._first(sentence) for sentence in sentences]
-        lowered = {i: attempts.small(sentence) for i, sentence in enumerate(sentences)}
+        lowered = {
+            i: attempts.small(sentence, self.has_slots) for i, sentence in enumerate(sentences)
+        }
         lone = {i: attempt for i, attempt in lowered.items() if attempt}
         config = dataclasses.replace(decode, scores=decode.scores or bool(lone))
         results = iter(self._run([*tries, *lone.values()], config))
         best = [_judged(sentence, next(results)) for sentence in sentences]
         for i, found in zip(lone, results, strict=True):
-            # Few words stand alone in a corpus, in one form mostly; the score keeps names as such.
+            # Few words stand alone in a corpus, in one form mostly, and few titles; the score
+            # keeps names as such.
             both = best[i], _judged(sentences[i], found)
             best[i] = min(both, key=lambda one: (badness(one[1]), -one[0][0].score))
         for codes, make, n_gram in self._ladder():

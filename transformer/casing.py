@@ -5,12 +5,24 @@ translated from its small letters, and its translation is raised again. Knows no
 """
 
 import re
+from collections.abc import Sequence
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SMALL = """a al and are as at be but by con de del el en es for from has in is it la las lo los mi
     my no not o of on or para pero por que se su that the their this to un una was with y you"""
 SMALL = frozenset(_SMALL.split())  # words that have a capital inside a sentence in titles only
+_NAMING = "al and de del el la las los of the y"  # stand in names as well
+_TELLING = """all any can could did do does don't had has have he her his how i'm if it's its me
+    never she some that's they these those too very we what when where which who why will would you
+    algo algún alguna cada cómo cuál cuándo cuánto desde dónde él ella ellos eres está están estoy
+    esto fue ha hay he me muy más nada nos nunca o qué quién sin sobre son soy su sus te tiene todo
+    tu tus un usted ya yo"""
+TELLING = (SMALL | {*_TELLING.split()}) - {
+    *_NAMING.split()
+}  # no name of people or places has these
 TITLE_WORDS = 5  # that a title has at least; what is shorter may be a name
+RAISED_WORDS = 3  # that may be a title; what is shorter may be a sentence: Soy Tom
+_END = re.compile(r"[.?!…]\W*$")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 
 
@@ -25,12 +37,19 @@ def is_shouted(text: str) -> bool:
 def is_title(text: str) -> bool:
     """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
     words = _WORD.findall(text)
-    return (
-        len(words) >= TITLE_WORDS
-        and all(word[0].isupper() for word in words)
-        and any(word.lower() in SMALL for word in words[1:])
-        and not text.isupper()
-    )
+    small = any(word.lower() in SMALL for word in words[1:])
+    return len(words) >= TITLE_WORDS and small and _is_raised(words, text)
+
+
+def may_be_title(text: str) -> bool:
+    """Whether every word has a capital and it is no mere name: Me Gusta Leer, Tom Smith Is Here."""
+    words = _WORD.findall(text)
+    telling = any(word.lower() in TELLING for word in words) or _END.search(text) is not None
+    return len(words) >= RAISED_WORDS and telling and _is_raised(words, text)
+
+
+def _is_raised(words: Sequence[str], text: str) -> bool:
+    return all(word[0].isupper() for word in words) and not text.isupper()
 
 
 def is_lone(text: str) -> bool:

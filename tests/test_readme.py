@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SCRIPTS = ("train", "phrases", "diversify", "evaluate", "export")
 
 
 def commands() -> list[tuple[str, list[str]]]:
@@ -83,7 +84,7 @@ def test_the_server_says_its_address_as_shown() -> None:
     assert [re.sub(r":\d+/$", ":5000/", line.strip())] == lines
 
 
-@pytest.mark.parametrize("script", ["train", "evaluate", "export"])
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_every_option_that_is_mentioned_exists(script: str) -> None:
     help_text = run(f"python scripts/{script}.py --help").stdout
     given = [c for c, _ in commands() if f"scripts/{script}.py" in c]
@@ -94,9 +95,7 @@ def test_every_option_that_is_mentioned_exists(script: str) -> None:
 
 
 def test_options_in_the_text_exist() -> None:
-    known = "".join(
-        run(f"python scripts/{name}.py --help").stdout for name in ("train", "evaluate", "export")
-    )
+    known = "".join(run(f"python scripts/{name}.py --help").stdout for name in SCRIPTS)
     known += run("python scripts/benchmark.py --what training --help").stdout
     known += run("translate --help").stdout + "--num_processes --cpu"
     assert [o for o in re.findall(r"`(--[\w-]+)", README) if o not in known] == []

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "transformer"
 FLOORS = (
     {"config", "words", "scheduler", "gauges", "marks"},  # settings, words, queues, counters
     # text; a server's parts
-    {"serving", "admission", "wordfile", "accents", "casing", "detect", "guard"},
+    {"serving", "admission", "wordfile", "accents", "spelling", "casing", "detect", "guard"},
     {"asking", "gate", "documents", "arguments"},
     {
         "attention",

@@ -72,6 +72,16 @@ def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spo
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
 
 
+def test_slips_are_undone_and_told(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    (result,) = careful.translate(["Voy a la bibliotecca {bibliotecca}. No vengas."])
+    assert spoken.asked[:2] == [f"Voy a la biblioteca {SLOTS[0]}.", "No vengas."]
+    assert result.warnings == ("spelling: bibliotecca read as biblioteca",)
+    spoken.asked.clear()
+    careful.translate(["VOY A LA BIBLIOTECCA YA."])
+    assert spoken.asked[0] == "Voy a la bibliotecca ya."
+
+
 def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_surer(
     plain: Translator,
 ) -> None:

@@ -32,12 +32,13 @@ _END = re.compile(r"[.!?…]+$")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence: its parts with shouting lowered, and what is carried around them."""
+    """A sentence: its parts with shouting lowered, what is carried around them, slips undone."""
 
     parts: tuple[Part, ...]
     before: str = ""
     after: str = ""
     style: Style = ""
+    slips: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

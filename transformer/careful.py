@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
-from transformer import accents, attempts
+from transformer import accents, attempts, spelling
 from transformer.attempts import Attempt, Sentence
 from transformer.config import SLOTS, DecodeConfig
 from transformer.guard import Fault, badness, faults
@@ -66,7 +66,8 @@ class Careful:
         for text, parts in zip(texts, layouts, strict=True):
             found = [(next(results) if one else None, gap) for one, gap in parts]
             known = [(result[0] if result else None, gap) for result, gap in found]
-            warnings = [str(fault) for result, _ in found if result for fault in result[1]]
+            warnings = [f"spelling: {slip}" for one, _ in parts if one for slip in one.slips]
+            warnings += [str(fault) for result, _ in found if result for fault in result[1]]
             translations.append(
                 Translation(
                     source=text,
@@ -106,16 +107,24 @@ class Careful:
         return self._spelt(attempts.read(text, spans, outside="".join(edges)))
 
     def _spelt(self, one: Sentence) -> Sentence:
-        """A Spanish sentence with the accents and opening marks that it was typed without."""
-        if self.src_lang != "es":
-            return one
+        """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
-        text = "".join(SLOTS[0] if is_kept else text for text, is_kept in one.parts)
-        texts = accents.restore(text).split(SLOTS[0])
+        typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in one.parts)
+        text = accents.restore(typed) if self.src_lang == "es" else typed
+        slips: list[str] = []
+        if not one.style:  # a name in capitals has small letters now
+            text, slips = spelling.mended(text, self.src_lang, self._n_pieces)
+        if text == typed:
+            return one
+        texts = text.split(SLOTS[0])
         parts = [(texts[0], False)]
         for kept, after in zip(one.kept, texts[1:], strict=True):
             parts += [(kept, True), (after, False)]
-        return dataclasses.replace(one, parts=tuple(part for part in parts if part[0]))
+        found = tuple(part for part in parts if part[0])
+        return dataclasses.replace(one, parts=found, slips=tuple(slips))
+
+    def _n_pieces(self, word: str) -> int:
+        return len(self.translator.tokenizer.encode(word))
 
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""

@@ -6,31 +6,22 @@ Pure functions of two texts and a random generator. Knows no token, no model and
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 
 from transformer.accents import plain
 from transformer.config import SLOTS, NoiseConfig
 from transformer.protect import find
+from transformer.spelling import NEXT_KEYS, WORD
 
 Pair = tuple[str, str]
 Alteration = Callable[[str, str, random.Random], Pair]
 
 _SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
-_WORD = re.compile(
-    r"(?<![\w@/.:<{%$-])[a-zß-öø-ÿ]{4,}+(?![\w@/:>}-]|\.\w)"
-)  # in no address, no name
 _FIRST = re.compile(r"(?<![\w'’])[^\W\d_]")
 # Words with a capital that they have not for standing first in a sentence.
 _NAME = re.compile(
     r"(?<=[\w,] )(?:(?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)(?: (?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)*+"
 )
 _END = re.compile(r"[.!?…]*$")
-_KEYS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
-_NEXT_KEYS = {
-    key: [other for pair in pairwise(row) if key in pair for other in pair if other != key]
-    for row in _KEYS
-    for key in row
-}
 CLUSTER = 0.25  # of the batches have all the pairs that are altered one by one
 _VERBATIM = 0.3  # of what is put in to be copied: spelt out, not a slot
 _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.name}}", "${count}")
@@ -63,7 +54,7 @@ def lower(src: str, tgt: str, rng: random.Random) -> Pair:
 def typos(src: str, tgt: str, rng: random.Random) -> Pair:
     """The source with one slip in a word of it, a long one sometimes with two."""
     for _ in range(2 if len(src) > 40 and rng.random() < 0.5 else 1):
-        if words := list(_WORD.finditer(src)):
+        if words := list(WORD.finditer(src)):
             found = rng.choice(words)
             src = src[: found.start()] + _slip(found.group(), rng) + src[found.end() :]
     return src, tgt
@@ -186,7 +177,7 @@ def _slip(word: str, rng: random.Random) -> str:
         return word[: i + 1] + word[i + 2 :]
     if kind == 2:
         return word[: i + 1] + word[i:]
-    return word[:i] + rng.choice(_NEXT_KEYS.get(word[i], [word[i]])) + word[i + 1 :]
+    return word[:i] + rng.choice(NEXT_KEYS.get(word[i], [word[i]])) + word[i + 1 :]
 
 
 def _shared(src: str, tgt: str) -> Iterator[str]:

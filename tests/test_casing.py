@@ -36,6 +36,7 @@ def test_a_short_name_or_a_small_letter_does_not(text: str) -> None:
         ("The house", "la casa", "the house"),
         ("The house", "La casa", "The house"),
         ("I go", "voy", "I go"),
+        ("I'm going", "voy", "I'm going"),
         ("A house", "una casa", "a house"),
         ("FBI men", "hombres del FBI", "FBI men"),
         ("", "la", ""),

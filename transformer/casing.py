@@ -7,7 +7,8 @@ translated from its small letters, and its translation is raised again. Knows no
 import re
 from collections.abc import Sequence
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+")
+_WHOLE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # don't is one
 _SMALL = """a al and are as at be but by con de del el en es for from has in is it la las lo los mi
     my no not o of on or para pero por que se su that the their this to un una was with y you"""
 SMALL = frozenset(_SMALL.split())  # words that have a capital inside a sentence in titles only
@@ -36,14 +37,14 @@ def is_shouted(text: str) -> bool:
 
 def is_title(text: str) -> bool:
     """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
-    words = _WORD.findall(text)
+    words = _WHOLE.findall(text)
     small = any(word.lower() in SMALL for word in words[1:])
     return len(words) >= TITLE_WORDS and small and _is_raised(words, text)
 
 
 def may_be_title(text: str) -> bool:
     """Whether every word has a capital and it is no mere name: Me Gusta Leer, Tom Smith Is Here."""
-    words = _WORD.findall(text)
+    words = _WHOLE.findall(text)
     telling = any(word.lower() in TELLING for word in words) or _END.search(text) is not None
     return len(words) >= RAISED_WORDS and telling and _is_raised(words, text)
 

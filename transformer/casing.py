@@ -18,9 +18,8 @@ _TELLING = """all any can could did do does don't had has have he her his how i'
     algo algún alguna cada cómo cuál cuándo cuánto desde dónde él ella ellos eres está están estoy
     esto fue ha hay he me muy más nada nos nunca o qué quién sin sobre son soy su sus te tiene todo
     tu tus un usted ya yo"""
-TELLING = (SMALL | {*_TELLING.split()}) - {
-    *_NAMING.split()
-}  # no name of people or places has these
+# What no name of people or places has.
+TELLING = (SMALL | {*_TELLING.split()}) - {*_NAMING.split()}
 TITLE_WORDS = 5  # that a title has at least; what is shorter may be a name
 RAISED_WORDS = 3  # that may be a title; what is shorter may be a sentence: Soy Tom
 _END = re.compile(r"[.?!…]\W*$")

@@ -89,6 +89,7 @@ FLOORS = (
     {
         "__main__",
         "scripts/train",
+        "scripts/trials",
         "scripts/evaluate",
         "scripts/evaluate_release",
         "scripts/release",

@@ -56,7 +56,17 @@ def test_the_more_frequent_word_was_meant() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Qiero.", "QIERO", "{qiero}", "a@qiero.es", "qiero's", "pre-qiero", "qie ro", "qiero_x", ""],
+    [
+        "Qiero.",
+        "QIERO",
+        "{qiero}",
+        "a@qiero.es",
+        "qiero's",
+        "pre-qiero",
+        "qie ro",
+        "qiero_x",
+        "q" * 9999,
+    ],
 )
 @pytest.mark.usefixtures("counted")
 def test_names_addresses_and_codes_stay(text: str) -> None:

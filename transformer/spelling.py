@@ -17,8 +17,8 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 FREQUENT = 20  # times that a word was met to be what another one is read as
 WORD = re.compile(
-    r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,}+(?![\w@/:>}'’-]|\.\w)"
-)  # in small letters, in no address, no name
+    r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)"
+)  # in small letters, in no address, no name, and no longer than any frequent word
 LETTERS = "abcdefghijklmnopqrstuvwxyzáéíóúüñ"
 _MARKS = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "úü", "n": "ñ"}
 _KEYS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")

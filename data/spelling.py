@@ -12,11 +12,11 @@ from transformer.corpus import read_pairs
 
 def main(specs: list[str]) -> None:
     """Counts the words of both sides of the sources and writes a table for each language."""
-    for langs in (("es", "en"), ("en", "es")):
-        texts = (src for spec in specs for src, _ in read_pairs(spec, *langs))
+    pairs = (pair for spec in specs for pair in read_pairs(spec, "es", "en"))
+    for lang, texts in zip(("es", "en"), zip(*pairs, strict=True), strict=True):
         lists = "\n".join(" ".join(words) for words in spelling.count(texts))
         packed = lzma.compress(lists.encode(), preset=9 | lzma.PRESET_EXTREME)
-        spelling.table(langs[0]).write_bytes(packed)
+        spelling.table(lang).write_bytes(packed)
 
 
 if __name__ == "__main__":

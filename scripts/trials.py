@@ -51,7 +51,7 @@ def train(folder: Path, trial: str, args: argparse.Namespace) -> int:
     words = [*args.train, *shlex.split(trial), "--dev", *args.dev]
     limit = ["--output", str(folder), "--max-minutes", str(args.minutes)]
     code = subprocess.run([sys.executable, str(TRAIN), *words, *limit], check=False).returncode
-    records = progress.read_metrics(folder) if folder.is_dir() else []
+    records = progress.read_metrics(folder)
     if code or not records or records[-1]["seconds"] < 60 * args.minutes:
         raise UserError(
             f"expected {trial!r} to train for {args.minutes:g} minutes, it stopped before (code "
@@ -97,7 +97,7 @@ def rows(found: Sequence[Result]) -> str:
     heads = ["trial", "parameters", "minutes", "steps", *sets, "sentences/s"]
     lines = [
         [f"`{one.trial}`" if one.trial else "as it is", f"{one.parameters:,}", f"{one.minutes:g}",
-         f"{one.steps:,}", *(f"{one.bleu.get(name, 0.0):.1f}" for name in sets),
+         f"{one.steps:,}", *(f"{one.bleu[name]:.1f}" if name in one.bleu else "-" for name in sets),
          f"{one.sentences_per_second:.0f}"]
         for one in found
     ]  # fmt: skip

@@ -178,12 +178,12 @@ def small(sentence: Sentence, has_slots: bool) -> Attempt | None:
     if sentence.style:
         return None
     if not sentence.kept and is_lone(sentence.text):
-        word = ((sentence.text.lower(), False),)
-        return Attempt(replace(sentence, parts=word, style="capital"), word)
-    if may_be_title(_words(sentence.parts)):
+        lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
+    elif may_be_title(_words(sentence.parts)):
         lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
-        return whole(lowered, has_slots)
-    return None
+    else:
+        return None
+    return whole(lowered, has_slots)
 
 
 def around(sentence: Sentence) -> Attempt:

@@ -37,15 +37,16 @@ def is_shouted(text: str) -> bool:
 def is_title(text: str) -> bool:
     """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
     words = _WHOLE.findall(text)
-    small = any(word.lower() in SMALL for word in words[1:])
-    return len(words) >= TITLE_WORDS and small and _is_raised(words, text)
+    raised = len(words) >= TITLE_WORDS and _is_raised(words, text)
+    return raised and any(word.lower() in SMALL for word in words[1:])
 
 
 def may_be_title(text: str) -> bool:
     """Whether every word has a capital and it is no mere name: Me Gusta Leer, Tom Smith Is Here."""
     words = _WHOLE.findall(text)
-    telling = any(word.lower() in TELLING for word in words) or _END.search(text) is not None
-    return len(words) >= RAISED_WORDS and telling and _is_raised(words, text)
+    if len(words) < RAISED_WORDS or not _is_raised(words, text):
+        return False
+    return any(word.lower() in TELLING for word in words) or _END.search(text) is not None
 
 
 def _is_raised(words: Sequence[str], text: str) -> bool:

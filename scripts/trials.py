@@ -21,8 +21,9 @@ from pathlib import Path
 
 from bench_tables import described, environment, markdown
 
-from transformer import checkpoint, cli, progress, systems
+from transformer import checkpoint, cli, systems
 from transformer.config import DecodeConfig, UserError
+from transformer.progress import read_metrics
 from transformer.runfolder import BEST
 
 TRAIN = Path(__file__).resolve().parent / "train.py"
@@ -31,12 +32,16 @@ RESULT = "trial.json"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """A trial that is done: greedy BLEU by test set, sentences a second over all of them."""
+    """A trial that is done: greedy BLEU by test set, sentences a second over all of them.
+
+    `loss` is the lowest of validation, in nats a piece: of one vocabulary only it compares.
+    """
 
     trial: str
     minutes: float
     parameters: int
     steps: int
+    loss: float
     bleu: dict[str, float]
     sentences_per_second: float
 
@@ -51,7 +56,7 @@ def train(folder: Path, trial: str, args: argparse.Namespace) -> int:
     words = [*args.train, *shlex.split(trial), "--dev", *args.dev]
     limit = ["--output", str(folder), "--max-minutes", str(args.minutes)]
     code = subprocess.run([sys.executable, str(TRAIN), *words, *limit], check=False).returncode
-    records = progress.read_metrics(folder)
+    records = read_metrics(folder)
     if code or not records or records[-1]["seconds"] < 60 * args.minutes:
         raise UserError(
             f"expected {trial!r} to train for {args.minutes:g} minutes, it stopped before (code "
@@ -78,6 +83,7 @@ def tried(trial: str, args: argparse.Namespace) -> Result:
         minutes=args.minutes,
         parameters=sum(p.numel() for p in checkpoint.load(folder / BEST).model.parameters()),
         steps=steps,
+        loss=round(min(one["loss"] for one in read_metrics(folder) if one["event"] != "train"), 3),
         bleu={one.name: round(one.scores[0].value, 2) for one in report.sets},
         sentences_per_second=round(lines / seconds, 1),
     )
@@ -94,10 +100,11 @@ def results(output: Path) -> list[Result]:
 def rows(found: Sequence[Result]) -> str:
     """The table: a line for each trial."""
     sets = list(found[0].bleu)
-    heads = ["trial", "parameters", "minutes", "steps", *sets, "sentences/s"]
+    heads = ["trial", "parameters", "minutes", "steps", "loss", *sets, "sentences/s"]
     lines = [
         [f"`{one.trial}`" if one.trial else "as it is", f"{one.parameters:,}", f"{one.minutes:g}",
-         f"{one.steps:,}", *(f"{one.bleu[name]:.1f}" if name in one.bleu else "-" for name in sets),
+         f"{one.steps:,}", f"{one.loss:.3f}",
+         *(f"{one.bleu[name]:.1f}" if name in one.bleu else "-" for name in sets),
          f"{one.sentences_per_second:.0f}"]
         for one in found
     ]  # fmt: skip

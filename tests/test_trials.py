@@ -31,6 +31,7 @@ def test_trials_are_trained_scored_and_ranked(
     )
     assert plain["parameters"] == post["parameters"] + 64  # the stacks of pre-norm end in a norm
     assert plain["steps"] > 0
+    assert 0 < plain["loss"] < 10
     assert plain["bleu"].keys() == {"dev"}
     assert plain["sentences_per_second"] > 0
     printed = capfd.readouterr().out
@@ -45,7 +46,7 @@ def test_trials_are_trained_scored_and_ranked(
 
 def test_the_best_mean_comes_first(tmp_path: Path) -> None:
     for name, bleu in (("a", 10.0), ("b", 20.0), ("c", 15.0)):
-        values = [name, 1.0, 5, 3, {"dev": bleu, "news": 1.0}, 9.5]
+        values = [name, 1.0, 5, 3, 4.5, {"dev": bleu, "news": 1.0}, 9.5]
         row = dict(zip(Result.__slots__, values, strict=True))
         (tmp_path / name).mkdir()
         (tmp_path / name / RESULT).write_text(json.dumps(row))

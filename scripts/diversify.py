@@ -6,8 +6,9 @@ Each source comes with that translation of the beam which is nearest to the refe
 the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section
 3.3); in training the other direction they show a reference under one more source (Nguyen et al.
 2020). What equals the reference, or is too far from it to be trusted, is left out and counted.
-With `--first` it is the beam's first translation, as in back-translation (Sennrich et al. 2016a,
-section 3): more of them pass, and they differ more from what the corpus has.
+With `--place 1` it is the beam's first translation, as in back-translation (Sennrich et al. 2016a,
+section 3), with `--place 2` its second: more of them pass, and they differ more from what the
+corpus has.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pairs_out import tsv, write_tsv
 
 from transformer import cli
 from transformer.cleaning import tidy
-from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, UserError, choices
 from transformer.corpus import read_pairs
 from transformer.evaluate import sentence_chrf
 from transformer.sources import Pair
@@ -34,16 +35,19 @@ def own_pairs(
     decode: DecodeConfig,
     at_least: float,
     counts: Counter[str],
+    place: int = 0,
 ) -> Iterator[Pair]:
     """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`.
 
-    The nearest of as many as `decode.n_best` says; of one it is the search's own choice.
+    With a place, from 1 on, it is the beam's translation at that place.
     """
     results = translator.stream((src for src, _ in pairs), decode)
     for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
-        texts = [tidy(one.text) for one in result.candidates]
+        ranked = result.candidates[place - 1 : place] if place else result.candidates
+        texts = [tidy(one.text) for one in ranked]
         scores = sentence_chrf(texts, [reference] * len(texts))
-        text, score = max(zip(texts, scores, strict=True), key=lambda pair: pair[1])
+        nothing = ("", -1.0)  # a short beam has no such place
+        text, score = max(zip(texts, scores, strict=True), key=lambda p: p[1], default=nothing)
         if text == reference:
             counts["equal to the reference"] += 1
         elif score < at_least:
@@ -61,9 +65,14 @@ def diversify(args: argparse.Namespace) -> None:
     langs = translator.src_lang, translator.tgt_lang
     pairs = [(tidy(src), tidy(tgt)) for spec in args.pairs for src, tgt in read_pairs(spec, *langs)]
     counts: Counter[str] = Counter()
-    n_best = 1 if args.first else args.beam_size
+    if not 0 <= args.place <= args.beam_size:
+        raise UserError(
+            f"expected a --place from 1 to --beam-size {args.beam_size}, or 0 for the nearest; "
+            f"got {args.place}"
+        )
+    n_best = args.place or args.beam_size
     decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
-    found = own_pairs(translator, pairs, decode, args.at_least, counts)
+    found = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)
     write_tsv(args.output, langs, found)
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
@@ -80,7 +89,8 @@ def main(argv: list[str] | None = None) -> int:
     add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")
     add("--at-least", type=float, default=50.0, metavar="CHRF",
         help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
-    add("--first", action="store_true", help="the beam's first, not the nearest of it")
+    add("--place", type=int, default=0, metavar="N",
+        help="the beam's Nth translation, not the nearest of it")  # fmt: skip
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     args = flags.parse_args(argv)

@@ -76,15 +76,34 @@ def test_the_file_is_a_corpus_for_both_directions(
     assert [pair[::-1] for pair in pairs] == list(read_pairs(str(output), "en", "es"))
 
 
-def test_the_first_of_the_beam_is_taken_where_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("1", ("Tengo hambre.", "I am a hunger.")),
+        ("2", ("Nadie ve el agua.", "Nobody can see the water.")),
+    ],
+)
+def test_a_place_of_the_beam_is_taken_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
     (tmp_path / "my.tsv").write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS))
     output = tmp_path / "own.tsv"
     flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
-    assert diversify.main([*flags, "--first", "--at-least", "20"]) == 0
-    assert list(read_pairs(str(output), "es", "en")) == [("Tengo hambre.", "I am a hunger.")]
+    assert diversify.main([*flags, "--place", place, "--at-least", "20"]) == 0
+    assert list(read_pairs(str(output), "es", "en")) == [expected]
+
+
+def test_a_place_beyond_the_beam_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
+    (tmp_path / "my.tsv").write_text("es\ten\nSí.\tYes.\n")
+    output = tmp_path / "own.tsv"
+    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    assert diversify.main([*flags, "--place", "5"]) == 2
+    assert "expected a --place from 1 to --beam-size 4" in capsys.readouterr().err
+    assert not output.exists()
 
 
 def test_another_kind_of_file_is_refused(

@@ -1,26 +1,37 @@
 """Makes a compact copy of a checkpoint: half-precision weights, no training state, a self-test.
 
-python scripts/release.py checkpoints/run/best checkpoints/es-en
+    python scripts/release.py checkpoints/run/best checkpoints/es-en
+
+Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: runs from one start).
 """
 
 import argparse
 import itertools
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from transformer import checkpoint, cli, selftest
+from transformer.config import UserError
 from transformer.corpus import read_pairs
 
 TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
 N_TEST = 200  # lines of it that go into the self-test
 
 
-def release(source: Path, target: Path) -> None:
-    """Copies weights as float16 with configuration, tokeniser and card; adds the self-test."""
-    opened = checkpoint.load(source)
+def release(sources: Sequence[Path], target: Path) -> None:
+    """Writes the mean of the weights as float16, and the self-test.
+
+    Configuration, tokeniser and card are those of the last source.
+    """
+    opened = checkpoint.load(sources[-1])
+    try:
+        weights = checkpoint.average(sources)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     checkpoint.save(
         target,
-        {name: tensor.half() for name, tensor in opened.model.state_dict().items()},
+        {name: tensor.half() for name, tensor in weights.items()},
         opened.model.config,
         opened.tokenizer,
         (opened.src_lang, opened.tgt_lang),
@@ -33,10 +44,10 @@ def release(source: Path, target: Path) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("source", type=Path, help="a checkpoint, or the folder of a run")
+    parser.add_argument("sources", nargs="+", type=Path, help="checkpoints, or folders of runs")
     parser.add_argument("target", type=Path, help="the folder to write")
     args = parser.parse_args(argv)
-    return cli.guarded(lambda: release(args.source, args.target), "release")
+    return cli.guarded(lambda: release(args.sources, args.target), "release")
 
 
 if __name__ == "__main__":

@@ -61,15 +61,15 @@ def own_pairs(
 
 def diversify(args: argparse.Namespace) -> None:
     """Writes the pairs as TSV, whole or not at all, and prints how many there are."""
-    translator = Translator.load(args.model, args.device, args.compute_type)
-    langs = translator.src_lang, translator.tgt_lang
-    pairs = [(tidy(src), tidy(tgt)) for spec in args.pairs for src, tgt in read_pairs(spec, *langs)]
-    counts: Counter[str] = Counter()
     if not 0 <= args.place <= args.beam_size:
         raise UserError(
             f"expected a --place from 1 to --beam-size {args.beam_size}, or 0 for the nearest; "
             f"got {args.place}"
         )
+    translator = Translator.load(args.model, args.device, args.compute_type)
+    langs = translator.src_lang, translator.tgt_lang
+    pairs = [(tidy(src), tidy(tgt)) for spec in args.pairs for src, tgt in read_pairs(spec, *langs)]
+    counts: Counter[str] = Counter()
     n_best = args.place or args.beam_size
     decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
     found = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)

@@ -1,5 +1,6 @@
 """Sentences: where they end, and that no character is lost on the way."""
 
+import re
 import time
 
 import pytest
@@ -48,7 +49,6 @@ Nació el 5 a. C. en Roma. |Murió joven.
 Felipe II reinó hasta 1598. |Felipe III le sucedió.
 Acabó en el s. XVI. |Empezó otra época.
 Escriba a ana.perez@ejemplo.es o visite www.ejemplo.es. |Gracias.
-1. Primero, abra la tapa. |2. Luego, cierre la tapa.
 (Esto es un paréntesis.) |Esto no.
 Es un gas.[1] |Arde.
 Me encanta 😀. |¿Y a ti? 😀
@@ -83,7 +83,6 @@ Yahoo! is a company. |So is Google.
 It was me and I. |Then you came.
 Plan B. |It works.
 A. The first item
-1) Open it. |2) Close it.
 你好。|今天天气很好。
 Roger Stone
 never
@@ -92,6 +91,8 @@ never
 
 CHARACTERS = [*"aBñé .!?…¿¡«»“”\"'()1\n\r\t。-—", "\r\n", "\u00a0", "\u2028", "\u0301", "\u200d"]
 WORDS = ["Sr.", "EE. UU.", "p. ej.", "3.14", "...", "👍🏽", "你好。", "\x1c", "\x85", "\ud83d"]
+# A mark that a line may begin with, or half of "[ ]".
+LIST_MARK = re.compile(r"\W{1,6}|\W?\w{1,4}[.)\]]|(?:\d{1,2}\.){2,4}")
 texts = st.text() | st.lists(st.sampled_from(CHARACTERS + WORDS)).map("".join)
 
 
@@ -110,7 +111,7 @@ def check_parts(parts: tuple[Segment, ...], text: str) -> None:
         if part.is_sentence:
             assert part.text == part.text.strip()
         else:
-            assert part.text.isspace()
+            assert all(LIST_MARK.fullmatch(word) for word in part.text.split())
 
 
 @pytest.mark.parametrize("case", SPANISH)
@@ -171,6 +172,32 @@ def test_margins_and_line_breaks_are_kept_as_gaps() -> None:
         Segment(text="tres\u00a0cuatro", is_sentence=True),
         Segment(text=" ", is_sentence=False),
     )
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["- ", "* ", "+  ", "• ", "→ ", "# ", "###### ", "> ", "> > ", "- [ ] ", "- [x] ", "1. ",
+     "12) ", "(3) ", "1.2. ", "b) ", "iv) ", "> - 2.\t", "☐ "],
+)  # fmt: skip
+def test_the_marks_of_a_list_stay_outside_the_sentence(mark: str) -> None:
+    parts = segments(f"{mark}Comprar pan. Leche", "es")
+    assert [part.text for part in parts] == [mark, "Comprar pan.", " ", "Leche"]
+    assert sentences(f"Uno.\n  {mark}Dos") == ["Uno.", "Dos"]
+
+
+def test_in_one_line_each_item_is_a_sentence() -> None:
+    listed = "1. Primero, abra la tapa. 2. Luego, cierre la tapa."
+    assert sentences(listed) == ["Primero, abra la tapa.", "2. Luego, cierre la tapa."]
+    assert sentences("1) Open it. 2) Close it.", "en") == ["Open it.", "2) Close it."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-Hola", "— Hola, dijo.", "– Sí", "3.5 millones", "1999. Un año.", "A. Smith vino.", "#hola",
+     "(a) veces", "****** Hola", "y) ", "- ", "1.", "Pan - leche", "Sr. Gil"],
+)  # fmt: skip
+def test_what_only_looks_like_a_list_is_a_sentence(text: str) -> None:
+    assert sentences(text)[0].split()[0] == text.split()[0]
 
 
 def test_what_fits_stays_whole() -> None:

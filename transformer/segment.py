@@ -1,4 +1,4 @@
-"""Text into sentences and the white space between them, and a sentence into pieces that fit.
+"""Text into sentences and what stands between them, and a sentence into pieces that fit.
 
 Nothing is lost or changed: the parts joined are the text. Knows Spanish and English
 punctuation and abbreviations; knows no token, no model and no file.
@@ -15,6 +15,10 @@ Span = tuple[int, int]
 
 # Lookbehinds and possessive repeats keep every search linear in the length of the text.
 _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
+_LIST = re.compile(  # the marks that a line of a list, a heading or a quotation begins with
+    r"(?:(?:[-+*>·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)|(?:\d{1,2}\.){1,4}"
+    r"|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\))\s++){1,5}+(?=\S)"
+)
 _MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, which needs no space
     r"""(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>(?:["'\u2019”»)\]*_]|\[\d{1,3}\])*+)\s++"""
     r"""(?=\W{0,8}(?P<next>\w++)(?P<dot>\.?))"""
@@ -50,7 +54,10 @@ _CUTS = (  # where to halve, best first: at a clause, at white space, between tw
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
-    """One sentence without white space around it, or the white space between two."""
+    """One sentence without white space around it, or what stands between two.
+
+    That is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ".
+    """
 
     text: str
     is_sentence: bool
@@ -93,8 +100,10 @@ def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
 
 def _sentences(text: str, starter: str) -> Iterator[Span]:
     for found in _LINE.finditer(text):
-        line, offset, start = found.group(), found.start(), 0
-        for mark in _MARK.finditer(line):
+        line, offset = found.group(), found.start()
+        listed = _LIST.match(line)
+        start = listed.end() if listed else 0
+        for mark in _MARK.finditer(line, start):
             if _ends_sentence(line, start, mark, starter):
                 yield offset + start, offset + start + len(line[start : mark.end()].rstrip())
                 start = mark.end()

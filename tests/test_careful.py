@@ -244,3 +244,9 @@ def test_other_scripts_are_foreign_and_latin_letters_are_not(plain: Translator) 
     pattern = foreign(plain.tokenizer)
     text = "Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ"
     assert pattern.findall(text) == ["東京", "😀", "Привет"]
+
+
+def test_rare_signs_are_foreign_and_those_that_pieces_write_are_not(plain: Translator) -> None:
+    pattern = foreign(plain.tokenizer)
+    text = "© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´"
+    assert pattern.findall(text) == ["©", "½", "²", "‰", "₡", "―", "―", "´"]

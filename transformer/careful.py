@@ -10,7 +10,7 @@ warning.
 import dataclasses
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 import torch
 
@@ -40,6 +40,11 @@ Found = tuple[tuple[Candidate, ...], tuple[Fault, ...]]
 
 _MARKED = re.compile(r"[`<{%$@/#:]")  # one of these is in all that `find` finds, or a dot
 _DOTTED = re.compile(r"\.\w")
+_SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
+    c
+    for c in map(chr, (*range(0xA1, 0x250), *range(0x2010, 0x2070), *range(0x20A0, 0x20D0)))
+    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”–—…€£°"
+]
 
 
 class Careful:
@@ -208,17 +213,25 @@ class Careful:
 
 
 def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Finds what the vocabulary cannot write: emoji, other scripts, and slots in the text.
+    """Finds what the vocabulary cannot write: emoji, other scripts, rare signs, slots in the text.
 
-    Latin letters, marks and money are left to the model, which has bytes for the rare ones.
+    Latin letters and marks are left to the model, which has bytes for the rare ones.
     """
     pictures = {c for c in tokenizer.alphabet if c >= "\u2190" and unicodedata.category(c) == "So"}
     known = tokenizer.alphabet - pictures - {*SLOTS}
     others = "".join(sorted(c for c in known if c > "\u024f"))
+    signs = "".join(c for c in _SIGNS if not _is_written(c, known))
     return re.compile(
-        f"[^\\s\\x00-\\u024f\\u0300-\\u036f\\u2000-\\u206f\\u20a0-\\u20cf{re.escape(others)}]"
+        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u2000-\\u206f\\u20a0-\\u20cf{re.escape(others)}]"
+        f"|[{re.escape(signs)}])"
         "[^\\s\\x00-\\u024f\\u2010-\\u2027]*"
     )
+
+
+def _is_written(sign: str, known: Set[str]) -> bool:
+    """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
+    plain = unicodedata.normalize("NFKC", sign)
+    return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
 def _judged(sentence: Sentence, found: tuple[Candidate, ...]) -> Found:

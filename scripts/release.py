@@ -2,7 +2,8 @@
 
     python scripts/release.py checkpoints/run/best checkpoints/es-en
 
-Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: runs from one start).
+Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: runs from one start),
+in the shape of the last one: a smaller one grows to it first (transformer/growth.py).
 """
 
 import argparse
@@ -11,12 +12,27 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from torch import Tensor
+
 from transformer import checkpoint, cli, selftest
 from transformer.config import UserError
 from transformer.corpus import read_pairs
+from transformer.transfer import weights_for
 
 TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
 N_TEST = 200  # lines of it that go into the self-test
+
+
+def mean(sources: Sequence[Path], last: checkpoint.Checkpoint) -> dict[str, Tensor]:
+    """The mean of the weights by name, summed in float64; UserError for unlike models."""
+    total: dict[str, Tensor] = {}
+    for source in sources:
+        before = checkpoint.load(source)
+        if before.tokenizer.model != last.tokenizer.model:
+            raise UserError(f"expected checkpoints of one vocabulary; {source} has another")
+        for name, tensor in weights_for(before, last.tokenizer, last.model.config).items():
+            total[name] = total[name] + tensor if name in total else tensor.double()
+    return {name: tensor / len(sources) for name, tensor in total.items()}
 
 
 def release(sources: Sequence[Path], target: Path) -> None:
@@ -25,10 +41,7 @@ def release(sources: Sequence[Path], target: Path) -> None:
     Configuration, tokeniser and card are those of the last source.
     """
     opened = checkpoint.load(sources[-1])
-    try:
-        weights = checkpoint.average(sources)
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    weights = mean(sources, opened)
     checkpoint.save(
         target,
         {name: tensor.half() for name, tensor in weights.items()},

@@ -1,18 +1,20 @@
 """scripts/release.py: a compact copy, or the mean of several checkpoints, with its self-test."""
 
 import importlib
-import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from transformer import checkpoint
+from transformer.config import ModelConfig, UserError
+from transformer.model import Transformer
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-sys.path.insert(0, str(SCRIPTS))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
 release = importlib.import_module("release")
 
 
@@ -33,13 +35,39 @@ def test_of_several_checkpoints_the_mean_is_released(
     assert (tmp_path / "mean" / "selftest.json").is_file()
 
 
-def test_checkpoints_of_different_models_have_no_mean(
+def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> None:
+    tokenizer = checkpoint.load(ROOT / "checkpoints" / "es-en").tokenizer
+    shape: dict[str, Any] = {
+        "n_heads": 2,
+        "d_model": 8,
+        "d_ff": 16,
+        "n_decoder_layers": 1,
+        "norm": "pre",
+    }
+    paths = []
+    for depth in (1, 2):
+        config = ModelConfig(vocab_size=8000, n_encoder_layers=depth, **shape)
+        torch.manual_seed(depth)
+        weights = Transformer(config).state_dict()
+        paths.append(tmp_path / str(depth))
+        checkpoint.save(paths[-1], weights, config, tokenizer, ("es", "en"), "# Of two\n")
+    last = checkpoint.load(paths[1])
+    found = release.mean(paths, last)
+    small = checkpoint.load_weights(paths[0])
+    for name, tensor in last.model.state_dict().items():
+        both = [tensor, small[name]] if name in small else None
+        if both:
+            assert_close(found[name].float(), sum(both) / 2)
+    added = "encoder.1.feed_forward.contract.weight"  # zero in the small one as it grows
+    assert_close(found[added].float(), last.model.state_dict()[added] / 2)
+    with pytest.raises(UserError, match="n-encoder-layers"):
+        release.mean(paths[::-1], checkpoint.load(paths[0]))
+
+
+def test_models_of_different_vocabularies_have_no_mean(
     random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(random_checkpoint, other)
-    weights = {"embedding.weight": torch.zeros(3, 2)}
-    checkpoint._save_tensors(other / checkpoint.WEIGHTS, weights)
-    assert release.main([str(other), str(random_checkpoint), str(tmp_path / "mean")]) == 2
-    assert "expected checkpoints of one model" in capsys.readouterr().err
+    released = ROOT / "checkpoints" / "es-en"
+    assert release.main([str(released), str(random_checkpoint), str(tmp_path / "mean")]) == 2
+    assert "expected checkpoints of one vocabulary" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()

@@ -30,7 +30,11 @@ def mean(sources: Sequence[Path], last: checkpoint.Checkpoint) -> dict[str, Tens
         before = checkpoint.load(source)
         if before.tokenizer.model != last.tokenizer.model:
             raise UserError(f"expected checkpoints of one vocabulary; {source} has another")
-        for name, tensor in weights_for(before, last.tokenizer, last.model.config).items():
+        try:
+            weights = weights_for(before, last.tokenizer, last.model.config)
+        except UserError as error:
+            raise UserError(f"expected {source} to be no larger than the last: {error}") from error
+        for name, tensor in weights.items():
             total[name] = total[name] + tensor if name in total else tensor.double()
     return {name: tensor / len(sources) for name, tensor in total.items()}
 

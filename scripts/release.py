@@ -9,7 +9,7 @@ in the shape of the last one: a smaller one grows to it first (transformer/growt
 import argparse
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from torch import Tensor
@@ -23,20 +23,16 @@ TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
 N_TEST = 200  # lines of it that go into the self-test
 
 
-def mean(sources: Sequence[Path], last: checkpoint.Checkpoint) -> dict[str, Tensor]:
-    """The mean of the weights by name, summed in float64; UserError for unlike models."""
-    total: dict[str, Tensor] = {}
+def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict[str, Tensor]]:
+    """The weights of each source in the shape of the last; UserError for an unlike model."""
     for source in sources:
         before = checkpoint.load(source)
         if before.tokenizer.model != last.tokenizer.model:
             raise UserError(f"expected checkpoints of one vocabulary; {source} has another")
         try:
-            weights = weights_for(before, last.tokenizer, last.model.config)
+            yield weights_for(before, last.tokenizer, last.model.config)
         except UserError as error:
             raise UserError(f"expected {source} to be no larger than the last: {error}") from error
-        for name, tensor in weights.items():
-            total[name] = total[name] + tensor if name in total else tensor.double()
-    return {name: tensor / len(sources) for name, tensor in total.items()}
 
 
 def release(sources: Sequence[Path], target: Path) -> None:
@@ -45,7 +41,7 @@ def release(sources: Sequence[Path], target: Path) -> None:
     Configuration, tokeniser and card are those of the last source.
     """
     opened = checkpoint.load(sources[-1])
-    weights = mean(sources, opened)
+    weights = checkpoint.mean(alike(sources, opened))
     checkpoint.save(
         target,
         {name: tensor.half() for name, tensor in weights.items()},

@@ -8,7 +8,7 @@ No pickle is read or written. Knows nothing of training itself.
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -179,11 +179,26 @@ def average(folders: Sequence[Path]) -> dict[str, Tensor]:
     """
     if not folders:
         raise ValueError("expected at least one checkpoint to average, got none")
-    total = {name: t.double() for name, t in load_weights(folders[0]).items()}
-    for folder in folders[1:]:
-        weights = load_weights(folder)
-        if {n: t.shape for n, t in weights.items()} != {n: t.shape for n, t in total.items()}:
-            raise ValueError(f"expected checkpoints of one model; {folder} is another's")
+    return {name: tensor.float() for name, tensor in mean(_of_one_model(folders)).items()}
+
+
+def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of the weights of models of one shape, by name, in float64."""
+    total: dict[str, Tensor] = {}
+    count = 0
+    for weights in models:
+        count += 1
         for name, tensor in weights.items():
-            total[name] += tensor
-    return {name: (tensor / len(folders)).float() for name, tensor in total.items()}
+            total[name] = total[name] + tensor if name in total else tensor.double()
+    return {name: tensor / count for name, tensor in total.items()}
+
+
+def _of_one_model(folders: Sequence[Path]) -> Iterator[dict[str, Tensor]]:
+    """The weights of each folder; ValueError at one that is another model's."""
+    shapes = None
+    for folder in folders:
+        weights = load_weights(folder)
+        found = {name: tensor.shape for name, tensor in weights.items()}
+        if found != (shapes := shapes or found):
+            raise ValueError(f"expected checkpoints of one model; {folder} is another's")
+        yield weights

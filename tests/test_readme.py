@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCRIPTS = ("train", "phrases", "diversify", "evaluate", "export")
+SCRIPTS = ("train", "phrases", "rare", "swap", "diversify", "evaluate", "export")
 
 
 def commands() -> list[tuple[str, list[str]]]:

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 
 import rare
 import swap
+from phrases import words_of
 
 ANIMALS = [("dog", "perro"), ("cat", "gato"), ("horse", "caballo"), ("bird", "pájaro")]
 COMMON = [
@@ -57,9 +58,9 @@ def flags(tmp_path: Path) -> list[str]:
 
 def row(source: str, target: str, name: str = "a") -> rare.Row:
     """One pair, read."""
-    words = frozenset(word.lower() for word in rare.words_of(source))
-    stems = frozenset(word.lower()[: rare.STEM] for word in rare.words_of(target))
-    small = frozenset(word for word in rare.words_of(source) if word.islower())
+    words = frozenset(word.lower() for word in words_of(source))
+    stems = frozenset(word.lower()[: rare.STEM] for word in words_of(target))
+    small = frozenset(word for word in words_of(source) if word.islower())
     return rare.Row((source, target), name, words, stems, small, len(words))
 
 
@@ -80,7 +81,7 @@ def test_the_translation_is_what_meets_the_word_oftener_than_chance() -> None:
 
 def test_the_shortest_pairs_that_show_a_translation() -> None:
     others = [row("one otter here", "una nutria"), row("otter", "nutria"), row("my otter", "mi")]
-    lex = {"otter": ("nutri",)}
+    lex: rare.Lexicon = {"otter": ("nutri",)}
     assert list(rare.chosen(others, lex, 1)) == [("otter", "nutria")]
     assert list(rare.chosen(others, lex, 5)) == [others[1].pair, others[0].pair]
 
@@ -132,7 +133,7 @@ def test_an_analyser_that_does_not_run(tmp_path: Path) -> None:
 
 
 def test_only_words_that_translate_one_another_give_their_place() -> None:
-    lex = {"dog": ("perro",), "dogs": ("perro",), "red": ("rojo",), "tom": ("tom",)}
+    lex: rare.Lexicon = {"dog": ("perro",), "dogs": ("perro",), "red": ("rojo",), "tom": ("tom",)}
     assert [s[1:] for s in swap.slots_of(row("A red dog", "Un perro rojo"), lex)] == [
         ("red", "rojo"),
         ("dog", "perro"),

@@ -56,6 +56,11 @@ class Row:
     length: int  # words of the source
 
 
+def stem(word: str) -> str:
+    """The first letters of a target word."""
+    return word.lower()[:STEM]
+
+
 def rows(specs: Iterable[str], langs: Languages) -> Iterator[Row]:
     """The pairs of all corpora, each once, without those of very unequal length."""
     seen: set[Pair] = set()
@@ -67,7 +72,7 @@ def rows(specs: Iterable[str], langs: Languages) -> Iterator[Row]:
                 continue
             seen.add(pair)
             words = frozenset(w.lower() for w in src)
-            stems = frozenset(w.lower()[:STEM] for w in tgt)
+            stems = frozenset(map(stem, tgt))
             yield Row(pair, spec, words, stems, frozenset(w for w in src if w.islower()), len(src))
 
 
@@ -105,11 +110,11 @@ def lexicon(every: Sequence[Row], words: Set[str]) -> Lexicon:
     found = {}
     for word, n in frequency.items():
         scores = {}
-        for stem, c in met[word].items():
-            surprise = math.log(c * len(every) / (n * stems[stem]))
+        for one, c in met[word].items():
+            surprise = math.log(c * len(every) / (n * stems[one]))
             if c >= max(MEETINGS, SHARE * n) and surprise > SURPRISE:
-                scores[stem] = c * surprise
-        ranked = sorted(scores, key=lambda stem: (-scores[stem], stem))[:TRANSLATIONS]
+                scores[one] = c * surprise
+        ranked = sorted(scores, key=lambda one: (-scores[one], one))[:TRANSLATIONS]
         if ranked:
             found[word] = tuple(s for s in ranked if scores[s] >= RIVAL * scores[ranked[0]])
     return found
@@ -135,7 +140,7 @@ def spans(up: Ints, down: Ints, source: Words, target: Words, lex: Lexicon) -> I
     rare = {place for place, word in enumerate(source) if word.lower() in lex}
     found: defaultdict[int, dict[int, Span]] = defaultdict(dict)
     for (a, b), (c, d) in phrases(up, down, LONGEST) if rare else ():
-        stems = {word.lower()[:STEM] for word in target[c:d]}
+        stems = {*map(stem, target[c:d])}
         for place in rare & {*range(a, b)}:
             if b - a > 1 and not stems.isdisjoint(lex[source[place].lower()]):
                 found[place].setdefault(b - a, ((a, b), (c, d)))

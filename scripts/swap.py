@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pairs_out import write_tsv
 from phrases import words_of
-from rare import STEM, Lexicon, Row, learned, lexicon, rare_flags
+from rare import Lexicon, Row, learned, lexicon, rare_flags, stem
 
 from transformer import cli
 from transformer.config import UserError
@@ -37,6 +37,7 @@ FORM_SHARE = 0.08  # of all forms that translate a rare word, at least
 FORM_PAIRS = 2  # with that form, at least
 FREQUENT = 10  # pairs of the main corpus with a word that is replaced, at least
 SLOTS = 20  # places for a kind, at least
+NEGATIONS = ("un", "in", "im", "ir", "il", "dis", "non")  # what turns an English word around
 # Spanish words that change with the first sound of the next: y e, o u, el la.
 SOUND = re.compile(r"\b(?:[ye] h?i|[ou] h?o|(?:el|un|la|una) h?[aá])", re.IGNORECASE)
 
@@ -78,16 +79,16 @@ def ending(word: str) -> str:
 def slots_of(row: Row, lex: Lexicon) -> Iterator[Slot]:
     """The words of a pair that translate one another and nothing else of it."""
     src, tgt = words_of(row.pair[0]), words_of(row.pair[1])
-    stems = Counter(word.lower()[:STEM] for word in tgt)
+    stems = Counter(map(stem, tgt))
     small = Counter(word.lower() for word in src)
-    owners = Counter(stem for word in small for stem in lex.get(word, ()))
+    owners = Counter(one for word in small for one in lex.get(word, ()))
     for i, word in enumerate(src):
-        shared = [stem for stem in lex.get(word.lower(), ()) if stem in stems]
+        shared = [one for one in lex.get(word.lower(), ()) if one in stems]
         if len(shared) != 1 or small[word.lower()] > 1 or not word.isalpha():
             continue
         if stems[shared[0]] > 1 or owners[shared[0]] > 1:
             continue
-        j, form = next((j, f) for j, f in enumerate(tgt) if f.lower()[:STEM] == shared[0])
+        j, form = next((j, f) for j, f in enumerate(tgt) if stem(f) == shared[0])
         if (word[0].islower() or not i) and (form[0].islower() or not j):  # no name
             yield row.pair, word, form
 
@@ -115,7 +116,7 @@ def forms_of(every: Iterable[Row], lex: Lexicon) -> dict[str, Counter[str]]:
         if rare:
             forms = {form.lower() for form in words_of(row.pair[1])}
             for word in rare:
-                found[word].update(form for form in forms if form[:STEM] == lex[word][0])
+                found[word].update(form for form in forms if stem(form) == lex[word][0])
     return found
 
 
@@ -162,6 +163,15 @@ def sentences(
                 yield pair
 
 
+def halved(every: Sequence[Row], lex: Lexicon) -> set[str]:
+    """Words with the translation of what they deny: of "no interesante" the lexicon sees a half."""
+    bases = {
+        word: word[len(start) :] for word in lex for start in NEGATIONS if word.startswith(start)
+    }
+    found = lexicon(every, {*bases.values()})
+    return {word for word, base in bases.items() if lex[word][0] in found.get(base, ())}
+
+
 def usual(forms: Mapping[str, Counter[str]]) -> Iterator[tuple[str, str]]:
     """Rare words with those forms of their translation that are frequent enough."""
     for word, seen in sorted(forms.items()):
@@ -182,11 +192,14 @@ def write(args: argparse.Namespace) -> None:
     common = lexicon(known, frequent(known))
     short = (row for row in known if row.length <= args.max_words)
     slots = [slot for row in short for slot in slots_of(row, common)]
-    entries = list(usual(forms_of([*known, *others], lex)))
+    every = [*known, *others]
+    wrong = halved(every, lex)
+    whole = {word: found for word, found in lex.items() if word not in wrong}
+    entries = list(usual(forms_of(every, whole)))
     tags = analysed(unique(entries, slots), args.analyser)
     found = sorted({*sentences(entries, tags, by_kind(slots, tags), args.times, args.seed)})
     write_tsv(args.output, (args.src_lang, args.tgt_lang), found)
-    print(f"{len(found):,} sentences for {len(lex):,} words")
+    print(f"{len(found):,} sentences for {len(whole):,} words")
 
 
 def unique(entries: Collection[tuple[str, str]], slots: Collection[Slot]) -> list[str]:

@@ -59,7 +59,7 @@ def flags(tmp_path: Path) -> list[str]:
 def row(source: str, target: str, name: str = "a") -> rare.Row:
     """One pair, read."""
     words = frozenset(word.lower() for word in words_of(source))
-    stems = frozenset(word.lower()[: rare.STEM] for word in words_of(target))
+    stems = frozenset(map(rare.stem, words_of(target)))
     small = frozenset(word for word in words_of(source) if word.islower())
     return rare.Row((source, target), name, words, stems, small, len(words))
 
@@ -177,6 +177,15 @@ def test_verbs_get_fewer_sentences_and_changed_sounds_none() -> None:
     words = [("swim", "nadar"), ("river", "río"), ("brook", "arroyo")]
     found = Counter(swap.sentences(words, tags, places, 5, 0))
     assert found == {("to swim", "nadar"): 2, ("the river", "el río"): 5}
+
+
+def test_a_word_that_only_denies_is_no_word_to_put_in() -> None:
+    pairs = [("interesting", "interesante"), ("uninteresting", "poco interesante")]
+    pairs += [("happy", "feliz"), ("unhappy", "infeliz"), ("under", "bajo"), ("der", "der")]
+    every = [row(*pair) for pair in pairs * 3]
+    lex = rare.lexicon(every, {"uninteresting", "unhappy", "under"})
+    assert {stem for stems in lex.values() for stem in stems} >= {"inter", "infel", "bajo"}
+    assert swap.halved(every, {**lex, "uninteresting": ("inter",)}) == {"uninteresting"}
 
 
 def test_a_corpus_becomes_sentences(

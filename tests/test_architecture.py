@@ -94,6 +94,7 @@ FLOORS = (
         "scripts/trials",
         "scripts/evaluate",
         "scripts/evaluate_release",
+        "scripts/compute_types",
         "scripts/release",
         "scripts/diversify",
         "scripts/swap",

@@ -16,7 +16,7 @@ from bench_tables import described, environment, markdown
 from transformer import cli
 from transformer.config import DecodeConfig
 from transformer.decoding import Decodable
-from transformer.engine import Engine
+from transformer.engine import Engine, fits_native
 from transformer.evaluate import bleu
 from transformer.findings import Texts
 from transformer.systems import read_set, set_names
@@ -35,7 +35,7 @@ def ways(plain: Translator) -> dict[str, Callable[[], Decodable]]:
         "bfloat16": lambda: Engine(model, "bfloat16"),
         "int8, PyTorch's": lambda: Engine(model, "int8", use_native=False),
     }
-    if Engine(model, "int8").is_native:
+    if fits_native(model.config):
         found["int8, own kernels"] = lambda: Engine(model, "int8")
     return found
 

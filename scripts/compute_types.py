@@ -16,9 +16,10 @@ from bench_tables import described, environment, markdown
 from transformer import cli
 from transformer.config import DecodeConfig
 from transformer.decoding import Decodable
-from transformer.engine import Engine, fits_native
+from transformer.engine import Engine
 from transformer.evaluate import bleu
 from transformer.findings import Texts
+from transformer.packing import fits_native
 from transformer.systems import read_set, set_names
 from transformer.translate import Translation, Translator
 

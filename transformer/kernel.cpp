@@ -123,23 +123,27 @@ inline __m512i multiply_add(__m512i sum, __m512i input, __m512i weight) {
 #endif
 }
 
-// N rows times one panel of weights: (N, n_in), (n_in, 64) -> sums (N, 64).
+// N rows times one panel of weights: (N, n_in), (n_in, 64) -> sums (N, 64). Unrolled at once, or
+// GCC leaves the sums in memory, at half the speed.
 template <int N>
 void tile(const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel, int32_t* sums) {
-    __m512i sum[N][4];
-    for (int r = 0; r < N; ++r)
-        for (int v = 0; v < 4; ++v) sum[r][v] = _mm512_setzero_si512();
+    __m512i sum[N][4] = {};
     for (int64_t k = 0; k < n_in; k += 4) {
         __m512i weight[4];
+#pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) weight[v] = _mm512_load_si512(panel + k * PANEL + v * 64);
+#pragma GCC unroll 6
         for (int r = 0; r < N; ++r) {
             int32_t four;
             std::memcpy(&four, rows + r * stride + k, 4);
             const __m512i input = _mm512_set1_epi32(four);
+#pragma GCC unroll 4
             for (int v = 0; v < 4; ++v) sum[r][v] = multiply_add(sum[r][v], input, weight[v]);
         }
     }
+#pragma GCC unroll 6
     for (int r = 0; r < N; ++r)
+#pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) _mm512_storeu_si512(sums + r * PANEL + v * 16, sum[r][v]);
 }
 

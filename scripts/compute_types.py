@@ -74,9 +74,7 @@ def compare(args: argparse.Namespace) -> None:
     print(f"{'-'.join(langs)}: {args.model}; {described(environment())}\n")
     print(markdown(HEADS, rows(sets, found)))
     if "int8, own kernels" not in found:
-        print(
-            "\nskipped: int8 on own kernels, which need AVX-512, a C++ compiler and fitting widths"
-        )
+        print("\nskipped: int8 on own kernels, which need AVX2, a C++ compiler and fitting widths")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -115,7 +115,7 @@ def open_decoder(name: str, folder: Path) -> Decoder:
         native = family(name) == "native"
         engine = Engine(model, cast(ComputeType, compute_type(name)), use_native=native)
         if native and not engine.is_native:
-            raise UserError("it needs AVX-512, a C++ compiler and widths that 64 divides")
+            raise UserError("it needs AVX2, a C++ compiler and widths that 64 divides")
         return Ours(engine)
     return HuggingFace(model, getattr(torch, compute_type(name)))
 

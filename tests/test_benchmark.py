@@ -108,7 +108,7 @@ def test_every_engine_copies(name: str, tmp_path: Path) -> None:
     if family in needs:
         pytest.importorskip(needs[family])
     if family == "native" and native.library() is None:
-        pytest.skip("no compiler here, or no AVX-512")
+        pytest.skip("no compiler here, or no AVX2")
     decoder = decoder_of(name, tmp_path)
     sources = copy_model.sentences(20, 500, seed=5)
     threads = torch.get_num_threads()

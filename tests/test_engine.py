@@ -31,9 +31,7 @@ SHAPES: Sequence[dict[str, Any]] = (
     {"norm": "pre", "d_model": 64, "n_heads": 1, "d_ff": 128, "vocab_size": 200},
 )
 ROOMY = {"d_model": 64, "n_heads": 4, "d_ff": 128, "vocab_size": 131, "max_len": 60}
-needs_kernels = pytest.mark.skipif(
-    native.library() is None, reason="needs AVX-512 and a C++ compiler"
-)
+needs_kernels = pytest.mark.skipif(native.library() is None, reason="needs AVX2 and a C++ compiler")
 # Name, compute type, on the native kernels; and how far its logits may lie from float32's.
 KINDS = (
     pytest.param("float32", False, 1e-5, id="float32"),

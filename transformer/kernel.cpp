@@ -1,4 +1,4 @@
-// The encoder and the decoder's step in int8, for processors with AVX-512.
+// The encoder and the decoder's step in int8, for processors with AVX-512 or AVX2.
 //
 // Optional: `native.py` compiles this file where a C++ compiler is at hand; elsewhere the engine
 // runs on PyTorch's own kernels. Plain C interface, no library but the compiler's own.
@@ -11,7 +11,7 @@
 // Shapes: R rows, B sentences of R / B rows each, D model width, H heads of C channels, S source,
 // P positions in the buffer of the target, V vocabulary.
 
-#include <immintrin.h>
+#include "lanes.h"
 #ifdef __AMX_INT8__
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,23 +25,26 @@
 
 namespace {
 
-#ifdef __AVX512VNNI__
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 constexpr int ZERO = 128;
 constexpr int TILE = 6;  // rows computed at once: their sums just fit the registers
 #else
 constexpr int ZERO = 64;
 constexpr int TILE = 5;  // one less: products in 16 bits need registers too
 #endif
+constexpr int VECTORS = LANES == 16 ? 4 : 2;  // of a panel; twice as many registers, twice as many
+constexpr int PANEL = VECTORS * LANES;        // output channels computed at once
 constexpr int MATRIX = 32;  // rows computed at once by the matrix unit (AMX), in two halves
-constexpr int PANEL = 64;   // output channels computed at once: four vectors of 16
 constexpr int BLOCK = 240;  // rows whose input stays in the second-level cache
 
 }  // namespace
 
 extern "C" {
 
-// Weights (D_out / 64, D_in / 4, 64, 4) in int8, the scale and bias of each output channel, and
-// the sum of its weights, which takes ZERO out again.
+extern const int32_t LARGEST = ZERO - 1;  // of a quantised input
+
+// Weights (D_out / PANEL, D_in / 4, PANEL, 4) in int8, the scale and bias of each output channel,
+// and the sum of its weights, which takes ZERO out again.
 struct Linear {
     const int8_t* weight;
     const float* scale;
@@ -95,56 +98,43 @@ void quantise(const float* x, int64_t n_rows, int64_t width, Rows& out) {
     out.stride = width + 64;
     out.values.resize((n_rows + MATRIX) * out.stride);  // it may read as many rows more
     out.scales.resize(n_rows);
-    const __m512 sign = _mm512_set1_ps(-0.0f);
     for (int64_t r = 0; r < n_rows; ++r) {
         const float* row = x + r * width;
-        __m512 most = _mm512_set1_ps(1e-20f);
-        for (int64_t i = 0; i < width; i += 16)
-            most = _mm512_max_ps(most, _mm512_andnot_ps(sign, _mm512_loadu_ps(row + i)));
-        const float largest = _mm512_reduce_max_ps(most);
-        const __m512 factor = _mm512_set1_ps((ZERO - 1) / largest);
-        const __m512i zero = _mm512_set1_epi32(ZERO);
-        out.scales[r] = largest / (ZERO - 1);
-        for (int64_t i = 0; i < width; i += 16) {
-            const __m512i rounded =
-                _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(row + i), factor));
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(out.values.data() + r * out.stride + i),
-                             _mm512_cvtepi32_epi8(_mm512_add_epi32(rounded, zero)));
-        }
+        Floats most = spread(1e-20f);
+        for (int64_t i = 0; i < width; i += LANES) most = larger(most, magnitude(load(row + i)));
+        const float limit = largest(most);
+        const Floats factor = spread(LARGEST / limit);
+        out.scales[r] = limit / LARGEST;
+        for (int64_t i = 0; i < width; i += LANES)
+            store_bytes(out.values.data() + r * out.stride + i,
+                        plus(rounded(load(row + i) * factor), spread(ZERO)));
     }
 }
 
-inline __m512i multiply_add(__m512i sum, __m512i input, __m512i weight) {
-#ifdef __AVX512VNNI__
-    return _mm512_dpbusd_epi32(sum, input, weight);
-#else
-    const __m512i pairs = _mm512_maddubs_epi16(input, weight);
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
-#endif
-}
-
-// N rows times one panel of weights: (N, n_in), (n_in, 64) -> sums (N, 64). Unrolled at once, or
-// GCC leaves the sums in memory, at half the speed.
+// N rows times one panel of weights: (N, n_in), (n_in, PANEL) -> sums (N, PANEL). Unrolled at once,
+// or GCC leaves the sums in memory, at half the speed.
 template <int N>
 void tile(const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel, int32_t* sums) {
-    __m512i sum[N][4] = {};
+    Integers sum[N][VECTORS] = {};
     for (int64_t k = 0; k < n_in; k += 4) {
-        __m512i weight[4];
+        Integers weight[VECTORS];
 #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) weight[v] = _mm512_load_si512(panel + k * PANEL + v * 64);
+        for (int v = 0; v < VECTORS; ++v)
+            weight[v] = load_bytes(panel + k * PANEL + v * 4 * LANES);
 #pragma GCC unroll 6
         for (int r = 0; r < N; ++r) {
             int32_t four;
             std::memcpy(&four, rows + r * stride + k, 4);
-            const __m512i input = _mm512_set1_epi32(four);
+            const Integers input = spread(four);
 #pragma GCC unroll 4
-            for (int v = 0; v < 4; ++v) sum[r][v] = multiply_add(sum[r][v], input, weight[v]);
+            for (int v = 0; v < VECTORS; ++v)
+                sum[r][v] = add_products(sum[r][v], input, weight[v]);
         }
     }
 #pragma GCC unroll 6
     for (int r = 0; r < N; ++r)
 #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) _mm512_storeu_si512(sums + r * PANEL + v * 16, sum[r][v]);
+        for (int v = 0; v < VECTORS; ++v) store(sums + r * PANEL + v * LANES, sum[r][v]);
 }
 
 using Multiply = void(int, const uint8_t*, int64_t, int64_t, const int8_t*, int32_t*);
@@ -313,73 +303,65 @@ void normalise(const Norm& norm, float epsilon, const float* x, int64_t n_rows, 
     }
 }
 
-inline __m512 read_half(const uint16_t* x) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
-}
-
 inline uint16_t to_half(float x) {
     return _cvtss_sh(x, 0);
 }
 
 // exp for x <= 0: 2^n times a polynomial on half an octave to each side (relative error 3e-7).
-inline __m512 exponential(__m512 x) {
-    const __m512 scaled =
-        _mm512_max_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _mm512_set1_ps(-126));
-    const __m512 whole = _mm512_roundscale_ps(scaled, 0);
-    const __m512 f = _mm512_sub_ps(scaled, whole);
-    __m512 p = _mm512_set1_ps(1.5403530e-4f);
+inline Floats exponential(Floats x) {
+    const Floats scaled = larger(x * spread(1.44269504f), spread(-126.0f));
+    const Floats whole = whole_part(scaled);
+    const Floats f = scaled - whole;
+    Floats p = spread(1.5403530e-4f);
     for (float c :
          {1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.0f})
-        p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(c));
-    return _mm512_scalef_ps(p, whole);
+        p = multiply_add(p, f, spread(c));
+    return times_power_of_two(p, whole);
 }
 
-// 16 N channels of the weighted sum of n values: (n, C) -> (16 N,).
+// N vectors of the weighted sum of n values: (n, C) -> (N LANES,).
 template <int N>
-void add_up(const uint16_t* values, int64_t n, int64_t channels, const float* weights, __m512 share,
+void add_up(const uint16_t* values, int64_t n, int64_t channels, const float* weights, Floats share,
             float* out) {
-    __m512 sum[N] = {};
+    Floats sum[N] = {};
     for (int64_t p = 0; p < n; ++p) {
-        const __m512 weight = _mm512_set1_ps(weights[p]);
+        const Floats weight = spread(weights[p]);
+#pragma GCC unroll 8
         for (int i = 0; i < N; ++i)
-            sum[i] = _mm512_fmadd_ps(weight, read_half(values + p * channels + i * 16), sum[i]);
+            sum[i] = multiply_add(weight, read_half(values + p * channels + i * LANES), sum[i]);
     }
-    for (int i = 0; i < N; ++i) _mm512_storeu_ps(out + i * 16, _mm512_mul_ps(sum[i], share));
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) store(out + i * LANES, sum[i] * share);
 }
 
 // softmax(query keys) values of one head: keys (C, P), values (P, C), the first n of P positions.
 void attend(const float* query, const uint16_t* keys, const uint16_t* values, int64_t n,
             int64_t n_positions, int64_t channels, float* out, float* weights) {
-    const int64_t n_vectors = (n + 15) / 16;
-    __m512 most = _mm512_set1_ps(-INFINITY), total = _mm512_setzero_ps();
-    for (int64_t v = 0; v < n_vectors; ++v) {
-        __m512 part[4] = {};  // sums that do not wait for each other; so below
+    const Floats lowest = spread(-INFINITY);
+    Floats most = lowest, sum = spread(0.0f);
+    for (int64_t p = 0; p < n; p += LANES) {
+        Floats part[4] = {};  // sums that do not wait for each other
         for (int64_t c = 0; c < channels; c += 4)
+#pragma GCC unroll 4
             for (int i = 0; i < 4; ++i)
-                part[i] =
-                    _mm512_fmadd_ps(_mm512_set1_ps(query[c + i]),
-                                    read_half(keys + (c + i) * n_positions + v * 16), part[i]);
-        __m512 score =
-            _mm512_add_ps(_mm512_add_ps(part[0], part[1]), _mm512_add_ps(part[2], part[3]));
-        const int64_t left = std::min<int64_t>(16, n - v * 16);
-        const __mmask16 here = static_cast<__mmask16>((1u << left) - 1);
-        score = _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), here, score);
-        most = _mm512_max_ps(most, score);
-        _mm512_storeu_ps(weights + v * 16, score);
+                part[i] = multiply_add(spread(query[c + i]),
+                                       read_half(keys + (c + i) * n_positions + p), part[i]);
+        const Floats score = first(n - p, (part[0] + part[1]) + (part[2] + part[3]), lowest);
+        most = larger(most, score);
+        store(weights + p, score);
     }
-    const __m512 highest = _mm512_set1_ps(_mm512_reduce_max_ps(most));
-    for (int64_t v = 0; v < n_vectors; ++v) {
-        const int64_t left = std::min<int64_t>(16, n - v * 16);
-        const __mmask16 here = static_cast<__mmask16>((1u << left) - 1);
-        const __m512 weight = _mm512_maskz_mov_ps(
-            here, exponential(_mm512_sub_ps(_mm512_loadu_ps(weights + v * 16), highest)));
-        total = _mm512_add_ps(total, weight);
-        _mm512_storeu_ps(weights + v * 16, weight);
+    const Floats highest = spread(largest(most));
+    for (int64_t p = 0; p < n; p += LANES) {
+        const Floats weight = exponential(load(weights + p) - highest);  // 1e-38 where nothing is
+        sum = sum + weight;
+        store(weights + p, weight);
     }
-    const __m512 share = _mm512_set1_ps(1 / _mm512_reduce_add_ps(total));
+    const Floats share = spread(1 / total(sum));
     int64_t c = 0;
-    for (; c + 64 <= channels; c += 64) add_up<4>(values + c, n, channels, weights, share, out + c);
-    for (; c < channels; c += 16) add_up<1>(values + c, n, channels, weights, share, out + c);
+    for (; c + 64 <= channels; c += 64)
+        add_up<64 / LANES>(values + c, n, channels, weights, share, out + c);
+    for (; c < channels; c += 16)
+        add_up<16 / LANES>(values + c, n, channels, weights, share, out + c);
 }
 
 // What one call needs beside its arguments; kept from call to call, one for each thread.

@@ -1,6 +1,6 @@
 """The engine's own int8 kernels: compiles kernel.cpp where it can, and calls it.
 
-An optional part: without AVX-512 or a C++ compiler `library` gives None, and the engine runs on
+An optional part: without AVX2 or a C++ compiler `library` gives None, and the engine runs on
 PyTorch's kernels. The compiled file is kept in the user's cache folder under the hash of its
 source and of the processor. Knows weights as tensors; not what they mean.
 
@@ -26,15 +26,17 @@ from torch import Tensor, nn
 from transformer.config import BOS_ID, PAD_ID, ModelConfig
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
+VECTORS = Path(__file__).with_name("lanes.h")  # which it includes
+ARCHITECTURE = "native"  # what the compiler may use: all that this processor has
 # What -ffast-math holds, but for infinities, which masks need, and for its effects on others.
 FLAGS = [
-    "-O3", "-march=native", "-fopenmp", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno",
+    "-O3", "-fopenmp", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno",
     "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math", "-freciprocal-math",
 ]  # fmt: skip
 N_NEVER = max(PAD_ID, BOS_ID) + 1  # the first ids, padding and start, never follow a token
 VECTOR = 16  # positions that it computes at once
 ALIGNED = 64  # bytes: a vector of the processor
-PANEL = 64  # output channels that the kernel computes at once
+PANEL = 64  # the kernel computes as many output channels at once, or a part of them
 ACTIVATIONS = {"none": 0, "relu": 1, "gelu": 2}
 
 
@@ -99,7 +101,7 @@ def _compile(compiler: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         built = Path(folder) / target.name
-        command = [compiler, *FLAGS, "-o", str(built), str(SOURCE)]
+        command = [compiler, f"-march={ARCHITECTURE}", *FLAGS, "-o", str(built), str(SOURCE)]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
         built.replace(target)
 
@@ -116,10 +118,12 @@ def _processor() -> str:
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled kernels, built at the first use on this machine; None where they cannot run."""
-    if not torch.cpu._is_avx512_supported():
+    if not torch.cpu._is_avx2_supported():
         return None
     try:
-        text = SOURCE.read_text() + " ".join(FLAGS) + _processor()
+        text = "".join(
+            [SOURCE.read_text(), VECTORS.read_text(), *FLAGS, ARCHITECTURE, _processor()]
+        )
         target = _cache() / f"kernel-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
         if not target.exists():
             compiler = shutil.which("g++") or shutil.which("clang++")

@@ -13,18 +13,23 @@ from transformer.batching import source_batch
 from transformer.config import DecodeConfig
 from transformer.decoding import Decodable, Hypothesis, search
 
-FEWEST = 4  # rows of a batch that are still worth a core of their own
+FEWEST = 8  # rows that are computed together, where there are so many for each core
 
 Ids = Sequence[int]
 
 
 def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> Iterator[list[int]]:
-    """The places of the sources, the longest first, in batches of `batch_tokens` at most."""
+    """The places of the sources, the longest first, in batches of `batch_tokens` at most.
+
+    For several workers each batch is two thirds of a fair share of the rest, so that the last are
+    small and no core waits long for another.
+    """
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
-    share = max(FEWEST, -(-len(order) // n_workers))  # so that a core more has work
+    fair = -(-len(order) // n_workers)
     while order:
         fits = config.batch_tokens // ((len(sources[order[0]]) + 1) * config.beam_size)
-        size = max(1, min(fits, share))
+        rest = max(FEWEST, 2 * len(order) // (3 * n_workers)) if n_workers > 1 else fair
+        size = max(1, min(fits, fair, rest))
         yield order[:size]
         order = order[size:]
 

@@ -27,7 +27,8 @@ from transformer.config import BOS_ID, PAD_ID, ModelConfig
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
 VECTORS = Path(__file__).with_name("lanes.h")  # which it includes
-ARCHITECTURE = "native"  # what the compiler may use: all that this processor has
+# What the compiler may use: all that this processor has, unless a measurement asks for less.
+ARCHITECTURE = os.environ.get("TRANSFORMER_MARCH", "native")
 # What -ffast-math holds, but for infinities, which masks need, and for its effects on others.
 FLAGS = [
     "-O3", "-fopenmp", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno",

@@ -14,7 +14,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, Mod
 from transformer.decoding import (
     RUN,
     Hypothesis,
-    _highest,
+    _topk,
     beam_search,
     greedy_search,
     length_limits,
@@ -304,7 +304,7 @@ def test_the_highest_logits_are_those_of_topk(size: int, number: int) -> None:
     logits[1, : size // 2] = -math.inf
     logits[2, -2:] = 9.0  # the best ones at the end, after the last whole run
     logits[3, : min(size, 8)] = torch.arange(10.0, 18.0)[:size]  # all in one run
-    best, places = _highest(logits, number)
+    best, places = _topk(logits, number)
     assert torch.equal(best, logits.topk(min(number, size), dim=1).values)
     assert torch.equal(logits.gather(1, places), best)
     assert all(len(set(row)) == len(row) for row in places.tolist())

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig
-from transformer.engine import Engine, EngineState
+from transformer.engine import Engine, EngineState, highest
 from transformer.graphs import GraphEngine
 from transformer.model import DecoderState, Transformer
 from transformer.slots import GraphState
@@ -94,10 +94,9 @@ def _choose(
         best, state = model.best(tokens[:, -1], cast(EngineState, state))
         return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
     logits, state = _read(model, tokens, state)
-    total = logits.logsumexp(-1)
-    logits = _without_repeats(logits, past, no_repeat)
-    highest, best = _limited(logits, may_go_on).max(-1)
-    return best, highest - total, state
+    found = _limited(_without_repeats(logits.log_softmax(-1), past, no_repeat), may_go_on)
+    best = highest(found)
+    return best, found.gather(1, best[:, None])[:, 0], state
 
 
 def _prefixed(model: Decodable, src: Tensor, prefix: Sequence[int]) -> Tensor:
@@ -170,7 +169,7 @@ class _Beams:
         return sorted(self.finished, key=lambda h: -h.score)[:n]
 
 
-def _highest(logits: Tensor, number: int) -> tuple[Tensor, Tensor]:
+def _topk(logits: Tensor, number: int) -> tuple[Tensor, Tensor]:
     """topk over the vocabulary, by way of the highest in each run of 64: (R, V) -> 2 x (R, k)."""
     n_runs = logits.size(1) // RUN
     if n_runs < 2 * number:
@@ -194,11 +193,10 @@ def _expand(
     continues, and its token.
     """
     beam_size = config.beam_size
-    total = logits.logsumexp(-1, keepdim=True)
-    logits = _limited(_without_repeats(logits, tokens, config.no_repeat_ngram), may_go_on)
-    highest, chosen = _highest(logits, 2 * beam_size)  # (B x N, k)
-    per_beam = highest.size(1)
-    totals = (scores.view(-1, 1) + (highest - total)).view(len(scores), -1)  # (B, N x k)
+    found = _without_repeats(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
+    gains, chosen = _topk(_limited(found, may_go_on), 2 * beam_size)  # (B x N, k)
+    per_beam = gains.size(1)
+    totals = (scores.view(-1, 1) + gains).view(len(scores), -1)  # (B, N x k)
     best, places = totals.topk(min(2 * beam_size, totals.size(1)), dim=1)
     return best, places // per_beam, chosen.view(len(scores), -1).gather(1, places)
 

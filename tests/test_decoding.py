@@ -12,7 +12,6 @@ from torch import Tensor
 from transformer.attention import KV, padding_mask
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, ModelConfig
 from transformer.decoding import (
-    RUN,
     Hypothesis,
     _topk,
     beam_search,
@@ -21,7 +20,7 @@ from transformer.decoding import (
     length_penalty,
     search,
 )
-from transformer.engine import Engine
+from transformer.engine import RUN, Engine
 from transformer.model import DecoderState, Transformer
 
 V = 13

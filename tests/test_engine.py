@@ -289,7 +289,10 @@ def test_more_tokens_than_the_model_has_positions_for_are_refused(
         engine.best(torch.full((len(SRC),), 5), state)
 
 
-def test_the_highest_logit_is_found_where_argmax_finds_it() -> None:
-    logits = torch.randn(7, 1001, generator=torch.Generator().manual_seed(2))
-    logits[3, [5, 900]] = 9.0  # of equals, the first
+@pytest.mark.parametrize("size", [2, 63, 64, 65, 1001])  # runs of 64, with and without a rest
+def test_the_highest_logit_is_found_where_argmax_finds_it(size: int) -> None:
+    logits = torch.randn(40, size, generator=torch.Generator().manual_seed(2))
+    logits[3, [size // 2, size - 1]] = 9.0  # of equals, the first
+    logits[4] = -torch.inf
     assert highest(logits).tolist() == logits.argmax(-1).tolist()
+    assert highest(logits[:, 1:]).tolist() == logits[:, 1:].argmax(-1).tolist()

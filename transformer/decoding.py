@@ -15,14 +15,13 @@ import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig
-from transformer.engine import Engine, EngineState, highest
+from transformer.engine import RUN, Engine, EngineState, highest
 from transformer.graphs import GraphEngine
 from transformer.model import DecoderState, Transformer
 from transformer.slots import GraphState
 
 Decodable = Transformer | Engine | GraphEngine
 State = DecoderState | EngineState | GraphState
-RUN = 64  # tokens whose highest logit stands for them in the search for the best
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

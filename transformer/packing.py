@@ -149,13 +149,13 @@ def _pack_int8(weight: Tensor, bias: Tensor) -> Linear:
     finally:
         torch.backends.quantized.engine = before
     few, many = packed
+    biased = bool(bias.any())
 
     def apply(x: Tensor) -> Tensor:
         if x.size(0) == 1:
             return run(x, few, narrow) + bias
         largest = x.abs().amax(1, keepdim=True).clamp(min=1e-12)
-        return torch.addcmul(
-            bias, run(x / largest, few if x.size(0) < MANY else many, narrow), largest
-        )
+        y = run(x / largest, few if x.size(0) < MANY else many, narrow)
+        return torch.addcmul(bias, y, largest, out=y) if biased else y.mul_(largest)
 
     return apply

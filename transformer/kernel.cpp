@@ -25,13 +25,8 @@
 
 namespace {
 
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
-constexpr int ZERO = 128;
-constexpr int TILE = 6;  // rows computed at once: their sums just fit the registers
-#else
-constexpr int ZERO = 64;
-constexpr int TILE = 5;  // one less: products in 16 bits need registers too
-#endif
+constexpr int ZERO = VNNI ? 128 : 64;
+constexpr int TILE = VNNI ? 6 : 5;  // rows computed at once: their sums just fit the registers
 constexpr int VECTORS = LANES == 16 ? 4 : 2;  // of a panel; twice as many registers, twice as many
 constexpr int PANEL = VECTORS * LANES;        // output channels computed at once
 constexpr int MATRIX = 32;  // rows computed at once by the matrix unit (AMX), in two halves

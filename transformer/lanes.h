@@ -70,15 +70,20 @@ inline void store(int32_t* to, Integers x) {
 inline void store_bytes(uint8_t* to, Integers x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(x));
 }
-// Adds the products of four unsigned and four signed bytes to each lane.
-inline Integers add_products(Integers sum, Integers input, Integers weight) {
+// Adds the products of four unsigned and four signed bytes to each lane; without VNNI the sums of
+// two must fit 16 bits, for which input of 7 bits is small enough.
 #ifdef __AVX512VNNI__
+constexpr bool VNNI = true;
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
     return _mm512_dpbusd_epi32(sum, input, weight);
+}
 #else
+constexpr bool VNNI = false;
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
     const Integers pairs = _mm512_maddubs_epi16(input, weight);
     return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
-#endif
 }
+#endif
 
 #else  // AVX2, with FMA and F16C, which came with it
 
@@ -152,14 +157,19 @@ inline void store_bytes(uint8_t* to, Integers x) {
         _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
 }
-// Adds the products of four unsigned and four signed bytes to each lane.
-inline Integers add_products(Integers sum, Integers input, Integers weight) {
+// Adds the products of four unsigned and four signed bytes to each lane; without VNNI the sums of
+// two must fit 16 bits, for which input of 7 bits is small enough.
 #ifdef __AVXVNNI__
+constexpr bool VNNI = true;
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
     return _mm256_dpbusd_avx_epi32(sum, input, weight);
+}
 #else
+constexpr bool VNNI = false;
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
     const Integers pairs = _mm256_maddubs_epi16(input, weight);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-#endif
 }
+#endif
 
 #endif

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from transformer.config import BOS_ID, PAD_ID, ModelConfig
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
-VECTORS = Path(__file__).with_name("lanes.h")  # which it includes
+HEADER = SOURCE.with_name("lanes.h")  # which it includes
 # What the compiler may use: all that this processor has, unless a measurement asks for less.
 ARCHITECTURE = os.environ.get("TRANSFORMER_MARCH", "native")
 # What -ffast-math holds, but for infinities, which masks need, and for its effects on others.
@@ -122,9 +122,7 @@ def library() -> ctypes.CDLL | None:
     if not torch.cpu._is_avx2_supported():
         return None
     try:
-        text = "".join(
-            [SOURCE.read_text(), VECTORS.read_text(), *FLAGS, ARCHITECTURE, _processor()]
-        )
+        text = "".join([SOURCE.read_text(), HEADER.read_text(), *FLAGS, ARCHITECTURE, _processor()])
         target = _cache() / f"kernel-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
         if not target.exists():
             compiler = shutil.which("g++") or shutil.which("clang++")

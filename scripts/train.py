@@ -42,6 +42,7 @@ OWN_CORPUS = {  # what a run without --train does: about three minutes on two CP
     "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
 NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
+PAPERS = ("schedule", "paper")  # noted only where it is another
 logger = logging.getLogger("train")
 
 
@@ -54,6 +55,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--test", nargs="+", default=[], metavar="SOURCE", help="for the report")
     parser.add_argument("--from", dest="src_lang", default="es", help="source (default: es)")
     parser.add_argument("--to", dest="tgt_lang", default="en", help="target (default: en)")
+    parser.add_argument(
+        "--both",
+        action="store_true",
+        help="one model for both directions, told by the first source piece",
+    )
     parser.add_argument("--output", type=Path, help="folder of the run (default: checkpoints/...)")
     parser.add_argument("--cache", type=Path, default=ROOT / "data" / "prepared",
                         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
@@ -80,7 +86,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         args.train, args.dev, args.test = (
             [str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev", "test")
         )
-    langs = f"{args.src_lang}-{args.tgt_lang}"
+    langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
     args.output = args.output or ROOT / "checkpoints" / f"run-{Path(args.train[0]).stem}-{langs}"
     limits = args.max_steps or args.max_epochs or args.max_minutes or args.patience
     if not limits:
@@ -144,12 +150,16 @@ def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[s
     # Changed files or test sets show here.
     if args.init:
         settings["init"] = str(args.init)
+    if args.both:
+        settings["both"] = True
     settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in configs:
         settings |= dataclasses.asdict(config)
     # What is off is left out, so that a run from before there was any noise can go on.
-    return {name: value for name, value in settings.items() if value or name not in NOISE}
+    later = (*NOISE, "learning_rate")
+    settings = {name: value for name, value in settings.items() if value or name not in later}
+    return {name: value for name, value in settings.items() if (name, value) != PAPERS}
 
 
 def run(args: argparse.Namespace) -> str:
@@ -175,13 +185,15 @@ def run(args: argparse.Namespace) -> str:
             model,
             args.cache,
             vocabulary,
+            args.both,
         )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     config = _fitted(args, model, config, data, accelerator)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
-    trainer = Trainer(args.output, model, config, data, dev, langs, accelerator)
+    directions = (langs, langs[::-1]) if args.both else (langs,)
+    trainer = Trainer(args.output, model, config, data, dev, directions, accelerator)
     if before:
         weights = weights_for(before, data.tokenizer, model)
         for one in (trainer.model, trainer.averaged):

@@ -118,7 +118,7 @@ class Ours:
         nothing = Prepared(TokenPairs([], []), (), tokenizer, {})
         self.task, self.device = task, accelerator.device
         self.trainer = Trainer(
-            folder / "run", model.config, task.config, nothing, [], ("es", "en"), accelerator
+            folder / "run", model.config, task.config, nothing, [], [("es", "en")], accelerator
         )
         for each in (self.trainer.model, self.trainer.averaged):
             each.load_state_dict(model.state_dict())

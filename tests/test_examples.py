@@ -101,11 +101,14 @@ def test_joined_pairs_hold_every_sentence_once(data: Prepared) -> None:
             assert " ".join(pair[side] for pair in after) == " ".join(p[side] for p in before)
 
 
-def test_joined_pairs_stay_single_where_they_get_too_long_or_have_slots() -> None:
-    pairs = [([i] * 3, [i] * 4) for i in range(5)]
-    assert joined(pairs, {1}, 2, 9) == [pairs[1], ([0] * 3 + [2] * 3, [0] * 4 + [2] * 4),
-                                        ([3] * 3 + [4] * 3, [3] * 4 + [4] * 4)]  # fmt: skip
-    assert joined(pairs, (), 2, 8) == pairs
+def test_joined_pairs_stay_single_where_they_get_too_long_or_have_slots(data: Prepared) -> None:
+    pairs = [([i] * 3, [i] * 4) for i in range(20, 25)]
+    assert joined(pairs, {1}, 2, 9, data.tokenizer) == [
+        pairs[1],
+        ([20] * 3 + [22] * 3, [20] * 4 + [22] * 4),
+        ([23] * 3 + [24] * 3, [23] * 4 + [24] * 4),
+    ]
+    assert joined(pairs, (), 2, 8, data.tokenizer) == pairs
 
 
 def test_no_pair_gets_longer_than_the_model_reads(data: Prepared) -> None:

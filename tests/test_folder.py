@@ -16,7 +16,7 @@ def test_a_folder_is_described_without_its_tensors(random_checkpoint: Path, tmp_
     write_text(tmp_path / CONFIG, config)
     assert not (tmp_path / WEIGHTS).exists()
     assert find(str(tmp_path)) == tmp_path
-    assert read_config(tmp_path) == (opened.model.config, (opened.src_lang, opened.tgt_lang))
+    assert read_config(tmp_path) == (opened.model.config, ((opened.src_lang, opened.tgt_lang),))
 
 
 def test_a_run_is_known_by_its_best_then_by_its_last_checkpoint(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_card_tells_how_the_model_was_made() -> None:
         ]
     }
     model, config, facts = ModelConfig(n_heads=4), TrainConfig(seed=77), {"optimiser steps": 750}
-    card = model_card(model, config, report, ("es", "en"), facts)
+    card = model_card(model, config, report, [("es", "en")], facts)
     assert card.startswith("# Translation model es to en\n")
     rows = {
         "optimiser steps": "750",

@@ -118,7 +118,7 @@ def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
         config = TrainConfig(**{**SETTINGS, **changes})
         data = data or prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer)
         accelerator = launch.make_accelerator(config, folder)
-        trainer = Trainer(folder, ModelConfig(**model), config, data, dev, LANGS, accelerator)
+        trainer = Trainer(folder, ModelConfig(**model), config, data, dev, [LANGS], accelerator)
         trainer.resume()
         return trainer
 

@@ -63,6 +63,43 @@ class TokenPairs:
         return src, tgt
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """Some of the pairs in one direction: which, whether their sides change places, their tag."""
+
+    rows: Indices
+    swapped: bool
+    tag: int
+
+
+class TaggedPairs:
+    """Pairs read in several directions, one after the other, each source behind its tag."""
+
+    def __init__(self, pairs: TokenPairs, readings: Sequence[Reading]) -> None:
+        self._pairs, self._readings = pairs, readings
+        self._starts = np.cumsum([0, *(len(reading.rows) for reading in readings)])
+        sides = [
+            [pairs.lengths[side != reading.swapped][reading.rows] + (not side) for side in (0, 1)]
+            for reading in readings
+        ]
+        src, tgt = (np.concatenate(side) for side in zip(*sides, strict=True))
+        self.lengths: tuple[Indices, Indices] = src, tgt
+        """Tokens of each source, its tag and end mark included, and of each target."""
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, index: int) -> tuple[list[int], list[int]]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"expected a pair out of {len(self)}, got number {index}")
+        number = int(np.searchsorted(self._starts, index, side="right")) - 1
+        reading = self._readings[number]
+        src, tgt = self._pairs[int(reading.rows[index - self._starts[number]])]
+        if reading.swapped:
+            src, tgt = tgt, src
+        return [reading.tag, *src], tgt
+
+
 def _sizes(chunks: Chunks) -> Indices:
     return np.concatenate([np.empty(0, np.int64), *(np.diff(offsets) for offsets, _ in chunks)]) + 1
 

@@ -10,7 +10,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import safetensors
 import safetensors.torch
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from transformer.config import FORMAT, ModelConfig, UserError
+from transformer.config import Direction, ModelConfig, UserError
 from transformer.folder import (
     CARD,
     CONFIG,
@@ -26,6 +26,7 @@ from transformer.folder import (
     STATE_VALUES,
     VOCABULARY,
     WEIGHTS,
+    described,
     existing,
     find,
     read_config,
@@ -65,9 +66,18 @@ class Checkpoint:
 
     model: Transformer
     tokenizer: Tokenizer
-    src_lang: str
-    tgt_lang: str
+    directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
     folder: Path
+
+    @property
+    def src_lang(self) -> str:
+        """The source language of its first direction."""
+        return self.directions[0][0]
+
+    @property
+    def tgt_lang(self) -> str:
+        """The target language of its first direction."""
+        return self.directions[0][1]
 
 
 def save(
@@ -75,19 +85,19 @@ def save(
     weights: Mapping[str, Tensor],
     config: ModelConfig,
     tokenizer: Tokenizer,
-    languages: tuple[str, str],
+    languages: Direction | Sequence[Direction],
     card: str,
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values."""
-    described = {
-        "format": FORMAT,
-        "model": dataclasses.asdict(config),
-        "src_lang": languages[0],
-        "tgt_lang": languages[1],
-    }
+    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values.
+
+    `languages` are a direction or several.
+    """
+    one = isinstance(languages[0], str)
+    directions = [cast(Direction, languages)] if one else cast(Sequence[Direction], languages)
+    values = {**described(directions), "model": dataclasses.asdict(config)}
     with replaced_folder(folder) as new:
-        (new / CONFIG).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        (new / CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
         (new / VOCABULARY).write_bytes(tokenizer.model)
         (new / CARD).write_text(card, encoding="utf-8")
         _save_tensors(new / WEIGHTS, weights)
@@ -136,7 +146,7 @@ class _Unfilled(TorchFunctionMode):
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     """Reads a checkpoint, in evaluation mode and float32; a defect of the folder is a UserError."""
     path = find(folder)
-    config, languages = read_config(path)
+    config, directions = read_config(path)
     tokenizer = read_vocabulary(path / VOCABULARY)
     if tokenizer.vocab_size != config.vocab_size:
         raise UserError(
@@ -155,8 +165,7 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     return Checkpoint(
         model=model.to(device).eval(),
         tokenizer=tokenizer,
-        src_lang=languages[0],
-        tgt_lang=languages[1],
+        directions=directions,
         folder=path,
     )
 

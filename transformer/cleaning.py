@@ -21,6 +21,7 @@ REASONS = (
     "duplicate",
     "in the dev or test sets",
     "too many pieces",
+    "machine-made target",
 )
 LATIN = frozenset({"en", "es"})  # languages whose letters are all Latin
 SLACK = 15  # characters by which short texts may differ whatever the ratio

@@ -157,13 +157,14 @@ def _folders(args: argparse.Namespace) -> dict[Langs, str | Path]:
         return {**found} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}
     langs = direction(args.src_lang, args.tgt_lang)
     folder = args.model or default_model(langs)
-    _, (src_lang, tgt_lang) = read_config(find(folder))
-    if (args.src_lang or src_lang, args.tgt_lang or tgt_lang) != (src_lang, tgt_lang):
-        raise UserError(
-            f"expected a model for {'-'.join(langs)}, but {folder} translates "
-            f"{src_lang} to {tgt_lang}"
-        )
-    return {(src_lang, tgt_lang): folder}
+    _, served = read_config(find(folder))
+    asked = [
+        pair for pair in served if (args.src_lang or pair[0], args.tgt_lang or pair[1]) == pair
+    ]
+    if not asked:
+        there = " and ".join(" to ".join(pair) for pair in served)
+        raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} translates {there}")
+    return dict.fromkeys(asked, folder)
 
 
 @contextlib.contextmanager

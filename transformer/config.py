@@ -8,13 +8,25 @@ import argparse
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self, TypeVar
 
-FORMAT = 1  # of the checkpoint folder; a reader rejects any other number
+FORMAT, FORMAT_BOTH = 1, 2  # of the checkpoint folder, of one direction and of several
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabulary
 # Pieces that stand for what is copied as it is (a name, an address): private-use characters.
 SLOTS = tuple(chr(code) for code in range(0xE000, 0xE008))
+BACK_TRANSLATED, COPIED = "<bt>", "<copy>"  # begin a side of a pair that nobody wrote
+Direction = tuple[str, str]  # source and target language
+
+
+def tags_of(langs: Iterable[str]) -> tuple[str, ...]:
+    """Source pieces that no text is cut into: the language to write, and a source nobody wrote."""
+    return (*(target_tag(lang) for lang in sorted(langs)), BACK_TRANSLATED)
+
+
+def target_tag(lang: str) -> str:
+    """The first source piece, where one model has several directions (Johnson et al. 2017)."""
+    return f"<2{lang}>"
 
 
 T = TypeVar("T")
@@ -140,6 +152,7 @@ class NoiseConfig:
     noise_lower: float = option(0.0, "share of the sources in lower case")
     noise_typos: float = option(0.0, "share of the sources with one or two slips of the fingers")
     noise_slots: float = option(0.0, "share of the pairs with slots for names, numbers, addresses")
+    noise_names: float = option(0.0, "share of the pairs with other names of people and places")
     noise_caps: float = option(0.0, "share of the batches in capitals")
     noise_title: float = option(0.0, "share of the batches with a capital at every word")
     noise_joined: float = option(
@@ -175,7 +188,11 @@ class TrainConfig(NoiseConfig):
     batch_tokens: int = option(8192, "source plus target tokens of a micro-batch, padding counted")
     accumulate: int = option(1, "micro-batches of each process in an optimiser step")
     optimizer: Literal["adam", "muon"] = option("adam", "muon: for the matrices; see `optim`")
-    lr_scale: float = option(1.0, "factor on the paper's learning rate")
+    schedule: Literal["paper", "constant"] = option(
+        "paper", "rate after the warm-up: as step^-0.5, or the highest one kept"
+    )
+    learning_rate: float = option(0.0, "highest rate; 0: the paper's, d_model^-0.5 warmup^-0.5")
+    lr_scale: float = option(1.0, "factor on the learning rate")
     warmup: int = option(4000, "steps of linear warm-up")
     cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
@@ -201,7 +218,7 @@ class TrainConfig(NoiseConfig):
         rules = self._noise_rules()
         rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
         limits = ("max_steps", "max_epochs", "max_minutes", "patience", "cooldown")
-        others = ("average", "eval_pairs", "clip", "sample_alpha", "seed")
+        others = ("average", "eval_pairs", "clip", "sample_alpha", "seed", "learning_rate")
         rules |= {
             f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits + others
         }

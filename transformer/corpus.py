@@ -21,10 +21,31 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.batching import TokenPairs
+from transformer.batching import Reading, TaggedPairs, TokenPairs
 from transformer.cleaning import REASONS, comparable, key, tidy
-from transformer.config import CorpusConfig, ModelConfig, UserError
-from transformer.recipe import DUPLICATE, KEPT, LONG, Recipe, Source, counts, judge, report
+from transformer.config import (
+    BACK_TRANSLATED,
+    COPIED,
+    CorpusConfig,
+    Direction,
+    ModelConfig,
+    UserError,
+    tags_of,
+    target_tag,
+)
+from transformer.recipe import (
+    DUPLICATE,
+    KEPT,
+    LONG,
+    SOURCE_MADE,
+    TAGGED,
+    TARGET_MADE,
+    Recipe,
+    Source,
+    counts,
+    judge,
+    report,
+)
 from transformer.sources import (
     HUB,
     Languages,
@@ -108,8 +129,8 @@ def read_pairs(spec: str, src_lang: str, tgt_lang: str) -> Iterator[Pair]:
 class Prepared:
     """A corpus that is ready for training."""
 
-    pairs: TokenPairs
-    sizes: tuple[tuple[int, float], ...]  # kept pairs and weight of each source, in order
+    pairs: TokenPairs | TaggedPairs
+    sizes: tuple[tuple[int, float], ...]  # kept pairs and weight of each source, a direction each
     tokenizer: Tokenizer
     report: Mapping[str, Any]
 
@@ -118,10 +139,25 @@ def _read_all(specs: Sequence[str], langs: Languages, limit: int) -> Iterator[di
     empty = True
     for number, spec in enumerate(specs):
         for src, tgt in itertools.islice(read_pairs(spec, *langs), limit or None):
-            yield {"src": tidy(src), "tgt": tidy(tgt), "source": number}
+            src, made_src = unmarked(tidy(src), SOURCE_MADE)
+            tgt, made_tgt = unmarked(tidy(tgt), TARGET_MADE)
+            yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
             empty = False
     if empty:
         raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
+
+
+def unmarked(text: str, side: int) -> tuple[str, int]:
+    """A side of a pair without its mark, and what the mark says: bits of `made`.
+
+    `<bt> ...` is machine-made text, never a target, and as a source told by a tag (Caswell et
+    al. 2019); `<copy> ...` is that without the tag, and may equal the other side.
+    """
+    if text.startswith(BACK_TRANSLATED):
+        return text.removeprefix(BACK_TRANSLATED).lstrip(), side | TAGGED
+    if text.startswith(COPIED):
+        return text.removeprefix(COPIED).lstrip(), side
+    return text, 0
 
 
 @functools.lru_cache(maxsize=1)
@@ -130,7 +166,12 @@ def _tokenizer(model: bytes) -> Tokenizer:
 
 
 def _tokenise(rows: Mapping[str, list[Any]], model: bytes) -> dict[str, Any]:
-    return {name: _tokenizer(model).encode_all(rows[name]) for name in ("src", "tgt")}
+    tokenizer = _tokenizer(model)
+    ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
+    for i, made in enumerate(rows["made"]):
+        if made & TAGGED:
+            ids["src" if made & SOURCE_MADE else "tgt"][i].insert(0, tokenizer.tag(BACK_TRANSLATED))
+    return {**ids, "made": rows["made"]}
 
 
 def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
@@ -151,6 +192,7 @@ def _read_raw(specs: Sequence[str], langs: Languages, limit: int, folder: str) -
         "src": datasets.Value("string"),
         "tgt": datasets.Value("string"),
         "source": datasets.Value("int16"),
+        "made": datasets.Value("int8"),
     })  # fmt: skip
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
     arguments = {"specs": tuple(specs), "langs": langs, "limit": limit}
@@ -165,17 +207,23 @@ def _read_raw(specs: Sequence[str], langs: Languages, limit: int, folder: str) -
 
 
 def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> Iterator[str]:
-    """Both sides of evenly spread pairs, at most `limit` texts."""
+    """Both sides of evenly spread pairs, at most `limit` texts, none that a machine wrote."""
     spread = kept[:: max(1, -(-2 * len(kept) // limit))]
     for batch in raw.select(spread).iter(1000):
-        yield from batch["src"]
-        yield from batch["tgt"]
+        for name, side in (("src", SOURCE_MADE), ("tgt", TARGET_MADE)):
+            for text, made in zip(batch[name], batch["made"], strict=True):
+                if not made & side:
+                    yield text
 
 
 def _reasons(raw: datasets.Dataset, recipe: Recipe, **options: Any) -> NDArray[np.int8]:
     """Why each pair is dropped, or KEPT, before it is known how many pieces it has."""
     known = functools.partial(
-        judge, langs=recipe.langs, config=recipe.config, held_out=recipe.held_out
+        judge,
+        langs=recipe.langs,
+        config=recipe.config,
+        held_out=recipe.held_out,
+        both=recipe.both,
     )
     judged = raw.map(known, **options)
     reasons = _column(judged, "reason").astype(np.int8)
@@ -228,17 +276,20 @@ def _build(recipe: Recipe, folder: Path) -> None:
         if not len(kept):
             raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
         tokenizer = recipe.tokenizer or Tokenizer.train(
-            _sentences(raw, kept, config.tokenizer_sample), recipe.vocab_size, config.tokenizer
+            _sentences(raw, kept, config.tokenizer_sample),
+            recipe.vocab_size,
+            config.tokenizer,
+            tags_of(recipe.langs),
         )
         _return_freed_memory()
         ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
         tokens = raw.select(kept).map(
             functools.partial(_tokenise, model=tokenizer.model),
-            features=datasets.Features({"src": ids, "tgt": ids}),
+            features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
             cache_file_name=f"{work}/tokens.arrow",
             **options,
         )
-        lengths = np.maximum(*_token_pairs(tokens).lengths)
+        lengths = np.maximum(*_token_pairs(tokens).lengths) + recipe.both  # the tag of a direction
         if not config.drop_long:
             _check_lengths(raw, kept, lengths, recipe.max_len)
         fits = lengths <= recipe.max_len
@@ -260,9 +311,11 @@ def prepare(
     model: ModelConfig,
     cache: Path,
     tokenizer: Tokenizer | None = None,
+    both: bool = False,
 ) -> Prepared:
     """Makes the token cache of these sources below `cache`, or opens the one made before.
 
+    With `both`, each pair is read in both directions, and each source begins with a tag.
     Pairs with a side that stands in `held_out` (dev and test sets) are dropped. Without a
     tokeniser one is trained on the kept pairs. Defects of the sources are UserErrors; the cache
     appears whole or not at all.
@@ -270,7 +323,7 @@ def prepare(
     sides = (key(comparable(tidy(text))) for pair in held_out for text in pair)
     specs = tuple(source.spec for source in sources)
     sizes = model.vocab_size, model.max_len
-    recipe = Recipe(specs, langs, config, *sizes, frozenset(sides), tokenizer)
+    recipe = Recipe(specs, langs, config, *sizes, frozenset(sides), tokenizer, both)
     folder = cache / recipe.digest()
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -282,13 +335,29 @@ def prepare(
         finally:
             shutil.rmtree(new, ignore_errors=True)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    kept = [one["counts"].get("kept", 0) for one in told["sources"]]
-    return Prepared(
-        pairs=_token_pairs(datasets.load_from_disk(folder / "tokens")),
-        sizes=tuple((n, source.weight) for n, source in zip(kept, sources, strict=True)),
-        tokenizer=Tokenizer.load(folder / "tokenizer.model"),
-        report=told,
-    )
+    kept = [entry["counts"].get("kept", 0) for entry in told["sources"]]
+    tokens = datasets.load_from_disk(folder / "tokens")
+    vocabulary = Tokenizer.load(folder / "tokenizer.model")
+    weights = [source.weight for source in sources]
+    pairs = _token_pairs(tokens)
+    if not both:
+        return Prepared(pairs, tuple(zip(kept, weights, strict=True)), vocabulary, told)
+    readings = _readings(_column(tokens, "made"), langs, vocabulary)
+    ends = np.cumsum(kept)
+    n_read = [np.diff(np.searchsorted(reading.rows, ends), prepend=0) for reading in readings]
+    read = tuple(pair for n in n_read for pair in zip(n.tolist(), weights, strict=True))
+    return Prepared(TaggedPairs(pairs, readings), read, vocabulary, told)
+
+
+def _readings(made: NDArray[np.int64], langs: Direction, tokenizer: Tokenizer) -> list[Reading]:
+    """All pairs from source to target and back, but no target that a machine wrote."""
+    return [
+        Reading(np.flatnonzero(made & side == 0), swapped, tokenizer.tag(target_tag(lang)))
+        for side, swapped, lang in (
+            (TARGET_MADE, False, langs[1]),
+            (SOURCE_MADE, True, langs[0]),
+        )
+    ]
 
 
 def _move(new: Path, folder: Path) -> None:

@@ -59,9 +59,9 @@ class Directions:
         *,
         guard: bool = True,
     ) -> Self:
-        """The one direction of a checkpoint, whatever its languages."""
-        _, langs = read_config(find(folder))
-        return cls({langs: folder}, device, compute_type, guard=guard)
+        """The directions of a checkpoint, whatever its languages."""
+        _, directions = read_config(find(folder))
+        return cls(dict.fromkeys(directions, folder), device, compute_type, guard=guard)
 
     @property
     def available(self) -> tuple[Langs, ...]:
@@ -74,7 +74,12 @@ class Directions:
             there = ", ".join("-".join(one) for one in self.folders)
             raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
         if langs not in self._open:
-            opened = Translator.load(self.folders[langs], self.device, self.compute_type)
+            folder = self.folders[langs]
+            same = [pair for pair in self._open if self.folders[pair] == folder]
+            if same:  # one model serves both
+                opened = self.plain(same[0]).towards(langs)
+            else:
+                opened = Translator.load(folder, self.device, self.compute_type, langs)
             self._open[langs] = Careful(opened) if self.guard else opened
         return self._open[langs]
 

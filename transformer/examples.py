@@ -30,7 +30,8 @@ def resampled(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
     """Another segmentation of the same text, unless it gets too long for the model."""
-    new = tokenizer.sample(tokenizer.decode(ids), alpha, rng)
+    tags, text = tokenizer.without_tags(ids)
+    new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
 
 
@@ -60,24 +61,35 @@ def altered(
             after = step(*after, rng)
         if after != before:
             src, tgt = map(tokenizer.encode, after)
+            src = tokenizer.without_tags(pair[0])[0] + src
             if 0 < len(src) <= limits[0] and 0 < len(tgt) <= limits[1]:
                 new[i] = src, tgt
                 if not _SLOTS.isdisjoint(after[0]):
                     slotted.add(i)
     if name == "noise_joined":
-        return joined(new, slotted, rng.choice((2, 3)), max_len)
+        return joined(new, slotted, rng.choice((2, 3)), max_len, tokenizer)
     return within(new, config.batch_tokens, rng) if style else new
 
 
-def joined(pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int) -> list[IdPair]:
-    """The pairs joined n in a row, but those `alone` and those that would get too long."""
+def joined(
+    pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
+) -> list[IdPair]:
+    """The pairs joined n in a row, but those `alone` and those that would get too long.
+
+    Only pairs of the same tags are joined.
+    """
     apart = set(alone)  # they have slots, and no two of a sentence may be equal
-    rest = [pair for i, pair in enumerate(pairs) if i not in apart]
-    groups = [rest[i : i + n] for i in range(0, len(rest), n)]
+    rest: dict[tuple[int, ...], list[IdPair]] = {}
+    for i, (src, tgt) in enumerate(pairs):
+        if i not in apart:
+            tag, text = tokenizer.without_tags(src)
+            rest.setdefault(tuple(tag), []).append((text, tgt))
     new = [pairs[i] for i in sorted(apart)]
-    for group in groups:
-        src, tgt = ([x for pair in group for x in pair[side]] for side in (0, 1))
-        new += [(src, tgt)] if max(len(src), len(tgt)) < max_len else group
+    for tags, own in rest.items():
+        for group in (own[i : i + n] for i in range(0, len(own), n)):
+            src, tgt = ([x for pair in group for x in pair[side]] for side in (0, 1))
+            fits = max(len(tags) + len(src), len(tgt)) < max_len
+            new += [([*tags, *s], t) for s, t in ([(src, tgt)] if fits else group)]
     return new
 
 

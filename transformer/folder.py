@@ -15,11 +15,11 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.config import FORMAT, ModelConfig, UserError
+from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "config.json",
@@ -116,16 +116,30 @@ def find(folder: str | Path) -> Path:
     )
 
 
-def read_config(folder: Path) -> tuple[ModelConfig, tuple[str, str]]:
-    """The model and the languages (source, target) of a checkpoint; a defect is a UserError."""
-    described = read_json(folder / CONFIG)
-    if described.get("format") != FORMAT:
+def described(directions: Sequence[Direction]) -> dict[str, Any]:
+    """What a configuration says of the directions that a checkpoint serves."""
+    if len(directions) > 1:
+        return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
+    ((src_lang, tgt_lang),) = directions
+    return {"format": FORMAT, "src_lang": src_lang, "tgt_lang": tgt_lang}
+
+
+def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
+    """The model and the directions (source, target) of a checkpoint; a defect is a UserError."""
+    values = read_json(folder / CONFIG)
+    if values.get("format") not in (FORMAT, FORMAT_BOTH):
         raise UserError(
-            f"expected checkpoint format {FORMAT} in {folder}, got {described.get('format')!r}: "
-            "it was written by another version of this program"
+            f"expected checkpoint format {FORMAT} in {folder} (or {FORMAT_BOTH}, of several "
+            f"directions), got {values.get('format')!r}: it was written by another version of this "
+            "program"
         )
     try:
-        config = ModelConfig.from_json(described["model"])
-        return config, (str(described["src_lang"]), str(described["tgt_lang"]))
+        config = ModelConfig.from_json(values["model"])
+        if values["format"] == FORMAT:
+            return config, ((str(values["src_lang"]), str(values["tgt_lang"])),)
+        pairs = [(str(src), str(tgt)) for src, tgt in values["directions"]]
+        if len(pairs) < 2:
+            raise ValueError(f"two directions or more, not {pairs}")
+        return config, tuple(pairs)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"expected a model configuration in {folder / CONFIG}: {error}") from error

@@ -128,7 +128,7 @@ def _watched(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 
 def _source(translator: Translator, text: str) -> list[int]:
     """The ids of one sentence; UserError where there is none or where it is too long."""
-    ids = translator.tokenizer.encode(text)
+    ids = translator.source_ids(text)
     limit = translator.longest
     if not ids or len(ids) >= limit:
         raise UserError(

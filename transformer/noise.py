@@ -3,9 +3,11 @@
 Pure functions of two texts and a random generator. Knows no token, no model and no file.
 """
 
+import functools
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from transformer.accents import plain
 from transformer.config import SLOTS, NoiseConfig
@@ -21,7 +23,9 @@ _FIRST = re.compile(r"(?<![\w'’])[^\W\d_]")
 _NAME = re.compile(
     r"(?<=[\w,] )(?:(?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)(?: (?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)*+"
 )
+_CAPITAL = re.compile(r"(?<![\w'’-])(?=[^\W\d_])[^a-zß-öø-ÿ\s][\w'’-]*")
 _END = re.compile(r"[.!?…]*$")
+NAMES_TABLE = Path(__file__).resolve().parent / "names.tsv"
 CLUSTER = 0.25  # of the batches have all the pairs that are altered one by one
 _VERBATIM = 0.3  # of what is put in to be copied: spelt out, not a slot
 _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.name}}", "${count}")
@@ -76,6 +80,54 @@ def slots(src: str, tgt: str, rng: random.Random) -> Pair:
     return src, tgt
 
 
+@functools.lru_cache(maxsize=1)
+def _known_names() -> dict[tuple[str, bool], list[Pair]]:
+    """Names by kind, and by whether the languages write them alike, as (Spanish, English)."""
+    found: dict[tuple[str, bool], list[Pair]] = {}
+    for line in NAMES_TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        kind, es, en = line.split("\t")
+        found.setdefault((kind, es == en), []).append((es, en))
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _by_form() -> dict[str, list[tuple[str, str, bool]]]:
+    """For each form of a name: its kind, its form in the other language, whether it is Spanish."""
+    found: dict[str, list[tuple[str, str, bool]]] = {}
+    for (kind, _), names in _known_names().items():
+        for es, en in names:
+            found.setdefault(es, []).append((kind, en, True))
+            if en != es:
+                found.setdefault(en, []).append((kind, es, False))
+    return found
+
+
+def names(src: str, tgt: str, rng: random.Random) -> Pair:
+    """Other given names, surnames and places on both sides, each by one of its kind.
+
+    Only names that stand once on either side; a given name keeps its gender. A corpus may know
+    no other people than Tom and Mary: so copying is learnt from many names.
+    """
+    swaps: list[tuple[int, int, str]] = []
+    words = list(_CAPITAL.finditer(src))
+    for i, first in enumerate(words):
+        if swaps and first.start() < swaps[-1][1]:
+            continue
+        for last in words[i : i + 3][::-1]:
+            form = src[first.start() : last.end()]
+            fits = [name for name in _by_form().get(form, ()) if _once(tgt, name[1])]
+            if fits and _once(src, form):
+                kind, tgt_form, is_spanish = fits[0]
+                new = rng.choice(_known_names()[kind, form == tgt_form])
+                new_src, new_tgt = new if is_spanish else new[::-1]
+                tgt = tgt.replace(tgt_form, new_tgt, 1)
+                swaps.append((first.start(), last.end(), new_src))
+                break
+    for start, end, new_src in reversed(swaps):
+        src = src[:start] + new_src + src[end:]
+    return src, tgt
+
+
 def caps(src: str, tgt: str, rng: random.Random) -> Pair:
     """Both sides in capitals."""
     return src.upper(), tgt.upper()
@@ -117,7 +169,7 @@ OTHERS: Mapping[str, Alteration] = {"noise_slots": slots, "noise_typos": typos}
 STYLES: Mapping[str, Alteration | None] = {  # None: it is made of several pairs
     "noise_caps": caps, "noise_title": title, "noise_copied": copied, "noise_joined": None,
 }  # fmt: skip
-NAMES = (*OTHERS, *TYPED, *STYLES)
+NAMES = (*OTHERS, *TYPED, *STYLES, "noise_names")
 
 
 def is_on(config: NoiseConfig) -> bool:
@@ -130,7 +182,7 @@ def draw_share(config: NoiseConfig, rng: random.Random) -> float:
 
     A few longer pairs pad a whole batch, so that altered pairs are better kept together.
     """
-    share = max(CLUSTER, *(getattr(config, name) for name in (*OTHERS, *TYPED)))
+    share = max(CLUSTER, *(getattr(config, name) for name in (*OTHERS, *TYPED, "noise_names")))
     return share if rng.random() < share else 0.0
 
 
@@ -146,6 +198,9 @@ def draw(config: NoiseConfig, share: float, rng: random.Random) -> list[Alterati
         number = share * rng.random() if together is None else together
         if number < getattr(config, name):
             chosen.append(one)
+    # Last, so that runs without it draw what they always drew; done first, before there are slots.
+    if config.noise_names and share * rng.random() < config.noise_names:
+        chosen.insert(0, names)
     return chosen
 
 

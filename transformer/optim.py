@@ -19,16 +19,22 @@ def learning_rate(
     scale: float = 1.0,
     max_steps: int = 0,
     cooldown: int = 0,
+    highest: float = 0.0,
+    constant: bool = False,
 ) -> float:
     """scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3).
 
-    Over the last `cooldown` of `max_steps` it falls on a straight line towards zero, which it
-    would reach one step after the last.
+    `highest`, where it is not 0, is the rate at the end of the warm-up in the place of the
+    paper's, d_model^-0.5 x warmup^-0.5; a `constant` rate stays there. Over the last `cooldown`
+    of `max_steps` it falls on a straight line towards zero, which it would reach one step after
+    the last.
     """
     if step < 1:
         raise ValueError(f"expected a step >= 1, got {step}")
     left = max(0.0, min(1.0, (max_steps + 1 - step) / cooldown)) if cooldown else 1.0
-    return float(scale * left * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
+    factor = highest * warmup**0.5 if highest else d_model**-0.5
+    later = warmup**-0.5 if constant else step**-0.5
+    return float(scale * left * factor * min(later, step * warmup**-1.5))
 
 
 def adam(parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.config import ModelConfig, TrainConfig
-from transformer.sources import Languages
+from transformer.config import Direction, ModelConfig, TrainConfig
 
 logger = logging.getLogger(__name__)
 METRICS = "metrics.jsonl"
@@ -99,7 +98,7 @@ def model_card(
     model: ModelConfig,
     config: TrainConfig,
     report: Mapping[str, Any],
-    langs: Languages,
+    directions: Sequence[Direction],
     facts: Mapping[str, Any],
 ) -> str:
     """The README of a checkpoint, in Markdown: what it is and how it was trained."""
@@ -107,7 +106,7 @@ def model_card(
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
     return "\n".join(
         [
-            f"# Translation model {langs[0]} to {langs[1]}",
+            f"# Translation model {' and '.join(' to '.join(pair) for pair in directions)}",
             "",
             "An encoder-decoder Transformer (Vaswani et al. 2017). Weights in `model.safetensors`,",
             "shape in `config.json`, joint SentencePiece vocabulary in `tokenizer.model`.",

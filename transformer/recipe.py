@@ -21,9 +21,18 @@ from transformer.sources import HUB, Languages, Pair, moses_files
 from transformer.tokenizer import Tokenizer
 
 CACHE_FORMAT = 1  # part of every digest: raise it when rules of cleaning or the files change
-KEPT, DUPLICATE, HELD_OUT, LONG = (
-    REASONS.index(r) for r in ("kept", "duplicate", "in the dev or test sets", "too many pieces")
+KEPT, DUPLICATE, HELD_OUT, LONG, COPY, MADE = (
+    REASONS.index(reason)
+    for reason in (
+        "kept",
+        "duplicate",
+        "in the dev or test sets",
+        "too many pieces",
+        "copy of the source",
+        "machine-made target",
+    )
 )
+SOURCE_MADE, TARGET_MADE, TAGGED = 1, 2, 4  # what is known of a pair: bits of its `made`
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +63,7 @@ class Recipe:
     max_len: int
     held_out: frozenset[int]  # keys of the dev and test sides
     tokenizer: Tokenizer | None
+    both: bool = False  # each pair is read in both directions
 
     def digest(self) -> str:
         """16 hexadecimal digits; a file counts by its size and date, not by its content."""
@@ -65,6 +75,7 @@ class Recipe:
         model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
         config = dataclasses.asdict(self.config) | {"workers": 0}
         parts = [CACHE_FORMAT, files, self.langs, config, self.vocab_size, self.max_len]
+        parts += ["both"] if self.both else []
         text = json.dumps([*parts, sorted(self.held_out), model])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -82,11 +93,16 @@ def judge(
     langs: Languages,
     config: CorpusConfig,
     held_out: frozenset[int],
+    both: bool = False,
 ) -> dict[str, list[int]]:
     """The reason of each pair as far as the pair alone tells, and its key."""
     reasons, keys = [], []
-    for src, tgt in zip(rows["src"], rows["tgt"], strict=True):
+    for src, tgt, made in zip(rows["src"], rows["tgt"], rows["made"], strict=True):
         reason = REASONS.index(defect(src, tgt, langs, config))
+        if made:  # by intent it may be a copy, but nobody learns to write what a machine wrote
+            reason = KEPT if reason == COPY else reason
+            unwritten = made & TARGET_MADE and (made & SOURCE_MADE or not both)
+            reason = MADE if unwritten else reason
         sides = [key(comparable(text)) for text in (src, tgt)] if reason == KEPT else []
         reasons.append(HELD_OUT if held_out.intersection(sides) else reason)
         keys.append(key(f"{src}\t{tgt}"))

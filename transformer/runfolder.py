@@ -18,10 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer import checkpoint
-from transformer.config import ModelConfig, TrainConfig, UserError
+from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus import Prepared
 from transformer.progress import METRICS, Place, differences, model_card, read_metrics
-from transformer.sources import Languages
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
@@ -61,7 +60,7 @@ class RunFolder:
     model_config: ModelConfig
     config: TrainConfig
     data: Prepared
-    langs: Languages
+    directions: tuple[Direction, ...]
     machine: Mapping[str, Any]
 
     def save(
@@ -79,14 +78,14 @@ class RunFolder:
             "best validation score": place.best,
             **self.machine,
         }
-        card = model_card(self.model_config, self.config, self.data.report, self.langs, facts)
+        card = model_card(self.model_config, self.config, self.data.report, self.directions, facts)
         state = (_tensors(*training), dataclasses.asdict(place)) if training else None
         checkpoint.save(
             self.path / name,
             weights,
             self.model_config,
             self.data.tokenizer,
-            self.langs,
+            self.directions,
             card,
             state,
         )

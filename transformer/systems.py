@@ -19,10 +19,11 @@ import torch
 
 from transformer.careful import Careful
 from transformer.checkpoint import write_text
-from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus import read_pairs
 from transformer.evaluate import N_BOOTSTRAP
 from transformer.findings import Speed, Texts, judge, n_words, one_line
+from transformer.folder import find, read_config
 from transformer.progress import read_metrics
 from transformer.report import Machine, Report, page, to_json
 from transformer.translate import Translator
@@ -89,7 +90,9 @@ def run(request: Request) -> tuple[Report, Path]:
     compared, NAME.baseline. The lines are written before anything is scored.
     """
     names = set_names(request.tests, request.names)
-    on = request.device, request.compute_type, request.guard
+    named = request.src_lang, request.tgt_lang
+    asked = (named[0], named[1]) if named[0] and named[1] else None
+    on = request.device, request.compute_type, request.guard, asked
     system = open_system(request.model, *on)
     baseline = open_system(request.compare, *on) if request.compare else None
     opened = [system, baseline] if baseline else [system]
@@ -144,10 +147,16 @@ def _bare_name(spec: str) -> str:
 
 
 def open_system(
-    spec: str, device: str = "auto", compute_type: ComputeType = "auto", guard: bool = False
+    spec: str,
+    device: str = "auto",
+    compute_type: ComputeType = "auto",
+    guard: bool = False,
+    langs: Direction | None = None,
 ) -> System:
     """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a
-    line, or the folder of an earlier report is read when the test set is known."""
+    line, or the folder of an earlier report is read when the test set is known.
+
+    `langs` chooses among the directions of a checkpoint that serves several."""
     path = Path(spec)
     if not path.exists():
         raise UserError(
@@ -155,7 +164,8 @@ def open_system(
         )
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
-    opened = Translator.load(path, device, compute_type)
+    served = langs and langs in read_config(find(path))[1]
+    opened = Translator.load(path, device, compute_type, *([langs] if served else []))
     translator: Translates = Careful(opened) if guard else opened
     return System(name=translator.name, path=path, translator=translator)
 

@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 import sentencepiece
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, SLOTS, UNK_ID, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SLOTS, UNK_ID, UserError, tags_of
 
 THREADS = 16  # whatever the machine: their number changes the last digits of the scores
 N_BEST = 8  # segmentations that subword sampling chooses among
@@ -43,9 +43,11 @@ class Tokenizer:
         sentences: Iterable[str],
         vocab_size: int,
         kind: Literal["unigram", "bpe"] = "unigram",
+        tags: Sequence[str] = tags_of(("en", "es")),
     ) -> Self:
         """Makes a vocabulary of `vocab_size` pieces out of sentences of both languages.
 
+        `tags` become pieces that no text is cut into (see `tag`).
         A unigram vocabulary gets fewer where the text holds no more. Text that cannot make one
         of that size is a UserError.
         """
@@ -62,6 +64,7 @@ class Tokenizer:
                 byte_fallback=True,
                 split_digits=True,
                 user_defined_symbols=list(SLOTS),
+                control_symbols=list(tags),
                 pad_id=PAD_ID,
                 bos_id=BOS_ID,
                 eos_id=EOS_ID,
@@ -102,6 +105,23 @@ class Tokenizer:
     def has_slots(self) -> bool:
         """Whether each slot is one piece, as in vocabularies that are made now."""
         return self.alphabet.issuperset(SLOTS)
+
+    def tag(self, name: str) -> int:
+        """The id of a tag, which stands before a source; UserError where there is none."""
+        found = int(self._processor.PieceToId(name))
+        if not self._processor.IsControl(found):
+            raise UserError(
+                f"expected a vocabulary with the piece {name}, as new ones have; "
+                "train without --tokenizer-model and --init, or name one that has it"
+            )
+        return found
+
+    def without_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The tags that a source begins with, and the rest of it."""
+        n_tags = 0
+        while n_tags < len(ids) and self._processor.IsControl(int(ids[n_tags])):
+            n_tags += 1
+        return list(ids[:n_tags]), list(ids[n_tags:])
 
     def normalize(self, text: str) -> str:
         """The text as `decode(encode(text))` gives it back."""

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from transformer import batching, checkpoint, optim
 from transformer.batching import Batch
-from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError
+from transformer.config import PAD_ID, Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus import Prepared
 from transformer.examples import micro_batch, seed_of
 from transformer.launch import Accelerator, StopRequest, attention_kernel, keep_freed_memory
@@ -31,7 +31,7 @@ from transformer.model import Transformer
 from transformer.objective import LossModel
 from transformer.progress import Place, append, limit_reached, progress_line, share_done
 from transformer.runfolder import BEST, LAST, RunFolder
-from transformer.sources import Languages, Pair
+from transformer.sources import Pair
 from transformer.validation import Validation
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Trainer:
         config: TrainConfig,
         data: Prepared,
         dev: Sequence[Pair],
-        langs: Languages,
+        directions: Sequence[Direction],
         accelerator: Accelerator,
     ) -> None:
         self.config, self.data, self.accelerator = config, data, accelerator
@@ -57,7 +57,7 @@ class Trainer:
         self.optimizer = optim.optimizer(config.optimizer, self.model, accelerator.mixed_precision)
         self.loss_model = accelerator.prepare(LossModel(self.model, config))
         self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
-        self.validation = Validation(dev, data.tokenizer, langs, config)
+        self.validation = Validation(dev, data.tokenizer, directions, config)
         self.place = Place()
         self.turns = 1  # optimiser steps of an epoch, known once one has begun
         machine = {
@@ -66,7 +66,7 @@ class Trainer:
             "precision": "bfloat16" if accelerator.mixed_precision == "bf16" else "float32",
             "torch": torch.__version__,
         }
-        self.folder = RunFolder(folder, model_config, config, data, langs, machine)
+        self.folder = RunFolder(folder, model_config, config, data, tuple(directions), machine)
 
     def resume(self) -> bool:
         """Goes on from the folder's last checkpoint, where there is one."""
@@ -169,7 +169,15 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         step, config = self.place.step + 1, self.config
         width, limits = self.model.config.d_model, (config.max_steps, config.cooldown)
-        rate = optim.learning_rate(step, width, config.warmup, config.lr_scale, *limits)
+        rate = optim.learning_rate(
+            step,
+            width,
+            config.warmup,
+            config.lr_scale,
+            *limits,
+            highest=config.learning_rate,
+            constant=config.schedule == "constant",
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()

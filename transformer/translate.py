@@ -4,6 +4,7 @@ Any number of texts of any length, in any order of size, come back in the order 
 each with its own white space. Knows no file and no command line.
 """
 
+import copy
 import dataclasses
 import queue
 import threading
@@ -15,7 +16,7 @@ import torch
 
 from transformer import checkpoint
 from transformer.bulk import search_all
-from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
 from transformer.decoding import Decodable
 from transformer.engine import Engine
 from transformer.graphs import GraphEngine
@@ -84,24 +85,48 @@ class Translator:
         langs: tuple[str, str],
         name: str = "model",
         compute_type: ComputeType = "auto",
+        directions: Sequence[Direction] = (),
     ) -> None:
-        """Packs the model for its device, a CPU or a GPU; elsewhere it runs as it is."""
+        """Packs the model for its device, a CPU or a GPU; elsewhere it runs as it is.
+
+        Of several `directions` the model is told which by the first piece of a source.
+        """
         self.model = model.eval()
         packed = {"cpu": Engine, "cuda": GraphEngine}.get(model.device.type)
         self.engine: Decodable = packed(model, compute_type) if packed else model
         self.tokenizer = tokenizer
+        self.directions = tuple(directions) or (langs,)
+        self.tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
         self.src_lang, self.tgt_lang = langs
         self.name = name
         self.config = model.config
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: str = "auto", compute_type: ComputeType = "auto"
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        langs: Direction | None = None,
     ) -> Self:
-        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors."""
+        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
+
+        `langs` is the direction asked for; without it the first that the checkpoint serves.
+        """
         opened = checkpoint.load(folder, pick_device(device))
-        langs = opened.src_lang, opened.tgt_lang
-        return cls(opened.model, opened.tokenizer, langs, str(folder), compute_type)
+        langs, directions = langs or opened.directions[0], opened.directions
+        if langs not in directions:
+            there = ", ".join("-".join(pair) for pair in directions)
+            raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} is for {there}")
+        model, tokenizer = opened.model, opened.tokenizer
+        return cls(model, tokenizer, langs, str(folder), compute_type, directions)
+
+    def towards(self, langs: Direction) -> Self:
+        """The same model for another direction that it serves; nothing is loaded again."""
+        other = copy.copy(self)
+        other.src_lang, other.tgt_lang = langs
+        other.tags = [self.tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+        return other
 
     @property
     def device(self) -> torch.device:
@@ -152,13 +177,18 @@ class Translator:
 
     def _units(self, sentence: str) -> list[tuple[list[int], str]]:
         """Pieces of a sentence that fit, as ids, and the white space between them as text."""
-        ids = self.tokenizer.encode(sentence)
+        ids = self.source_ids(sentence)
         if len(ids) < self.longest:
             return [(ids, sentence)]
         return [
-            (self.tokenizer.encode(piece.text) if piece.is_sentence else [], piece.text)
+            (self.source_ids(piece.text) if piece.is_sentence else [], piece.text)
             for piece in split_long(sentence, self._fits)
         ]
+
+    def source_ids(self, text: str) -> list[int]:
+        """A sentence as the model reads it, without the end mark; nothing for no text."""
+        ids = self.tokenizer.encode(text)
+        return self.tags + ids if ids else []
 
     @property
     def longest(self) -> int:
@@ -166,7 +196,7 @@ class Translator:
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
-        return len(self.tokenizer.encode(text)) < self.longest
+        return len(self.source_ids(text)) < self.longest
 
     def _search(
         self, sources: Sequence[Sequence[int]], decode: DecodeConfig

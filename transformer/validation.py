@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from transformer import batching
-from transformer.config import PAD_ID, TrainConfig, UserError
+from transformer.config import PAD_ID, Direction, TrainConfig, UserError, target_tag
 from transformer.evaluate import bleu
 from transformer.loss import cross_entropy
 from transformer.model import Transformer
-from transformer.sources import Languages, Pair
+from transformer.sources import Pair
 from transformer.tokenizer import Tokenizer
 from transformer.translate import Translator
 
@@ -21,12 +21,25 @@ class Validation:
     """The development pairs, tokenised once; false where there are none."""
 
     def __init__(
-        self, dev: Sequence[Pair], tokenizer: Tokenizer, langs: Languages, config: TrainConfig
+        self,
+        dev: Sequence[Pair],
+        tokenizer: Tokenizer,
+        directions: Sequence[Direction],
+        config: TrainConfig,
     ) -> None:
-        self.tokenizer, self.langs = tokenizer, langs
+        """`dev` in the first direction; it is read in each."""
+        self.tokenizer, self.directions = tokenizer, tuple(directions)
         self.budget = min(config.batch_tokens, MOST)
-        self.pairs = [(tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in dev]
-        self.translated = list(dev[: config.eval_pairs])
+        self.pairs = []
+        self.translated: dict[Direction, list[Pair]] = {}
+        for langs in self.directions:
+            swapped = langs != self.directions[0]
+            read = [(tgt, src) if swapped else (src, tgt) for src, tgt in dev]
+            tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+            self.pairs += [
+                (tags + tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in read
+            ]
+            self.translated[langs] = read[: config.eval_pairs]
 
     def __bool__(self) -> bool:
         return bool(self.pairs)
@@ -50,13 +63,20 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """`loss` on all pairs, and `bleu` of greedy translations of the first ones."""
+        """`loss` on all pairs, and `bleu` of greedy translations of the first ones.
+
+        Of several directions, `bleu` is the mean and each has its own beside it.
+        """
         found = {"loss": self.loss(model)}
-        if self.translated:
-            sources, references = zip(*self.translated, strict=True)
+        each: dict[str, float] = {}
+        for langs, pairs in self.translated.items():
+            if not pairs:
+                return found
+            sources, references = zip(*pairs, strict=True)
             translator = Translator(
-                model, self.tokenizer, self.langs, name="validation", compute_type="float32"
+                model, self.tokenizer, langs, "validation", "float32", self.directions
             )
             results = translator.translate(sources)
-            found["bleu"] = bleu([result.text for result in results], references)
-        return found
+            each["-".join(langs)] = bleu([result.text for result in results], references)
+        found["bleu"] = sum(each.values()) / len(each)
+        return found | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}

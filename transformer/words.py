@@ -8,6 +8,7 @@ from itertools import accumulate
 BOUNDARY = "▁"  # SentencePiece writes it for the space before a word
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]+")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_TAG = re.compile(r"<2\w+>")  # names the language to write; nobody's word
 _CODEC = ("utf-8", "surrogateescape")  # a translation may hold half a character
 
 
@@ -43,5 +44,7 @@ def words(pieces: Sequence[str]) -> tuple[Word, ...]:
 
 
 def _bytes_of(piece: str) -> bytes:
+    if _TAG.fullmatch(piece):
+        return b""
     byte = _BYTE.fullmatch(piece)
     return bytes([int(byte[1], 16)]) if byte else piece.replace(BOUNDARY, " ").encode()

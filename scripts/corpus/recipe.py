@@ -1,0 +1,112 @@
+"""Trains one phase of a recipe: a file that names sources, how often each is seen, and settings.
+
+    python scripts/corpus/recipe.py --phase pretrain --data parallel back-translated \\
+        --dev newstest2012.parquet --output checkpoints/both --max-minutes 600
+
+Every corpus in the folders after `--data` (or a source that `train.py` takes, such as
+`hub:Helsinki-NLP/opus-100:en-es`) is weighed by the first pattern of `mix.toml` that its name
+fits; a weight of 0 leaves it out. What stands after `--` goes on to `train.py`, whose settings it
+may replace. The same command goes on where a stopped run left off.
+"""
+
+import argparse
+import fnmatch
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import train
+
+from transformer import cli
+from transformer.config import UserError
+from transformer.sources import HUB
+
+MIX = Path(__file__).resolve().parent / "mix.toml"
+ENDINGS = (".parquet", ".tsv", ".jsonl", ".tmx", ".gz")
+
+
+def name_of(source: str) -> str:
+    """What the patterns are held against: a file's name without endings, a hub name as it is."""
+    if source.startswith(HUB):
+        return source.removeprefix(HUB)
+    name = Path(source).name
+    while name.endswith(ENDINGS):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def sources_in(place: str) -> Iterator[str]:
+    """The corpora that a folder holds, by name; anything else is a source by itself."""
+    folder = Path(place)
+    if not folder.is_dir():
+        yield place
+        return
+    found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
+    if not found:
+        raise UserError(f"expected corpora ({', '.join(ENDINGS)}) in {place}, there are none")
+    yield from map(str, found)
+
+
+def weighed(sources: Sequence[str], weights: Mapping[str, float]) -> list[str]:
+    """Each source with its weight, as `train.py` reads it; without those of weight 0."""
+    found = []
+    for source in sources:
+        fitting = (w for pattern, w in weights.items() if fnmatch.fnmatch(name_of(source), pattern))
+        weight = next(fitting, 1)
+        found += [f"{source}@{weight}"] if weight else []
+    return found
+
+
+def flags(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as options of a command: `both = true` is --both, `d-ff = 512` is --d-ff 512."""
+    found = []
+    for name, value in settings.items():
+        if value is not False:
+            found += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return found
+
+
+def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
+    """What `train.py` is called with for a phase; a defect of the file is a UserError."""
+    try:
+        recipe = tomllib.loads(mix.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"expected a recipe in {mix}: {error}") from error
+    phases = recipe.get("phase", {})
+    if phase not in phases:
+        raise UserError(f"expected a phase of {mix}: {', '.join(phases)}; got {phase!r}")
+    settings = dict(phases[phase])
+    weights = {**settings.pop("weights", {}), **recipe.get("weights", {})}
+    sources = [source for place in data for source in sources_in(place)]
+    return ["--train", *weighed(sources, weights), *flags(settings)]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--mix", type=Path, default=MIX, help="the recipe (default: mix.toml beside this script)")
+    add("--phase", required=True, help="which of its phases")
+    add("--data", required=True, nargs="+", metavar="SOURCE", help="folders of corpora, or corpora")
+    add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
+    add("--output", required=True, metavar="FOLDER", help="of the run")
+    given, others = parser.parse_known_args(argv)
+    others = [option for option in others if option != "--"]
+    found: list[str] = []
+
+    def read() -> None:
+        found.extend(arguments(given.mix, given.phase, given.data))
+
+    code = cli.guarded(read, "recipe")
+    dev = ["--dev", *given.dev] if given.dev else []
+    return code or train.main([*found, *dev, "--output", given.output, *others])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

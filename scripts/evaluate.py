@@ -9,17 +9,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from transformer.config import (
-    COMPUTE_TYPE_HELP,
-    ComputeType,
-    DecodeConfig,
-    UserError,
-    add_arguments,
-    choices,
-    from_arguments,
-)
-from transformer.report import table
-from transformer.systems import PAGE_NAME, Request, run
+from transformer.command import add_arguments, from_arguments
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, UserError, choices
+from transformer.evaluation.evaluate import PAGE_NAME, Request, run
+from transformer.evaluation.report import table
 
 
 def parser() -> argparse.ArgumentParser:

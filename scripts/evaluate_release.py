@@ -1,11 +1,11 @@
-"""Repeats the evaluation of the released models: test sets, published figures, slices, battery.
+"""Repeats the evaluation of the released models: test sets, slices, challenge set.
 
 python scripts/evaluate_release.py --test newstest2013.parquet tatoeba-dev.parquet
 
 For each direction: BLEU and chrF2 with 95 per cent intervals, greedy and with four beams, without
 the guard; beside them what others have published for sets of that name. Then how much is lost
 when the sources of the first set are written as people type them, plainly and with the guard; and
-how many texts of the acceptance battery come out right.
+how many texts of the challenge set come out right.
 """
 
 import argparse
@@ -15,16 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from bench_tables import markdown
-
-from transformer import battery, cli, noise
-from transformer.careful import Careful
+from scripts.benchmark.tables import markdown
+from transformer.checkpoint.locate import DIRECTIONS, released
+from transformer.command import run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
-from transformer.evaluate import N_BOOTSTRAP, bleu, scores
-from transformer.findings import Texts
-from transformer.released import DIRECTIONS, released
-from transformer.systems import read_set, set_names
-from transformer.translate import Translator
+from transformer.corpus import noise
+from transformer.evaluation import challenge
+from transformer.evaluation.analysis import Texts
+from transformer.evaluation.evaluate import read_set, set_names
+from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
+from transformer.translation.guard import Careful
+from transformer.translation.translator import Translator
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 GREEDY = DecodeConfig(scores=False)
@@ -98,11 +99,11 @@ def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, .
     ]
 
 
-def battery_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]:
+def challenge_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]:
     """By kind: texts, those of right form, those right in words too; and each that is not."""
-    every = battery.read(DATA / "battery.tsv")
+    every = challenge.read(DATA / "challenge.tsv")
     cases = [case for case in every if case.src_lang == plain.src_lang]
-    verdicts = battery.judged(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
+    verdicts = challenge.judged(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
     total, form, words = Counter[str](), Counter[str](), Counter[str]()
     for one in verdicts:
         for kind in (one.case.kind, "all"):
@@ -122,7 +123,7 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
     """Prints the report of one model."""
     plain = Translator.load(folder, args.device, args.compute_type)
     langs = plain.src_lang, plain.tgt_lang
-    engine = getattr(plain.engine, "compute_type", "plain")
+    engine = plain.decoder.compute_type
     print(f"\n## {'-'.join(langs)}: {folder} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
@@ -134,8 +135,8 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
         heads = ("sources", "lines", "BLEU, lower case", "with the guard", "loss, both")
         print(f"\nThe first {len(pairs)} lines of {names[0]}, written in another way:\n")
         print(markdown(heads, slices(plain, pairs)), flush=True)
-    found, wrong = battery_rows(plain)
-    print("\nThe acceptance battery, with the guard:\n")
+    found, wrong = challenge_rows(plain)
+    print("\nThe challenge set, with the guard:\n")
     print(markdown(("kind", "texts", "form right", "words right too"), found))
     print("\n".join(["", *(f"* {one}" for one in wrong)]), flush=True)
 
@@ -156,7 +157,7 @@ def main(argv: list[str] | None = None) -> int:
         for folder in args.model or filter(None, map(released, DIRECTIONS)):
             evaluated(folder, args)
 
-    return cli.guarded(work, "evaluate_release")
+    return run_command(work, "evaluate_release")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from transformer import cli
+from transformer.command import read_lines, run_command
 from transformer.config import UserError
-from transformer.export import Quantization, Target, export
+from transformer.export.to_ctranslate2 import Quantization, Target, export
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,7 +33,7 @@ def _sentences(path: Path | None) -> list[str]:
     if path is None:
         return []
     try:
-        return list(cli.read_lines(path.open("rb"), str(path)))
+        return list(read_lines(path.open("rb"), str(path)))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     args = parser().parse_args(argv)
-    return cli.guarded(lambda: run(args), "export")
+    return run_command(lambda: run(args), "export")
 
 
 if __name__ == "__main__":

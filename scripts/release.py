@@ -14,10 +14,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from transformer import checkpoint, cli, selftest
+from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.initialize import weights_for
+from transformer.command import run_command
 from transformer.config import UserError
-from transformer.corpus import read_pairs
-from transformer.transfer import weights_for
+from transformer.corpus.readers import read_pairs
+from transformer.evaluation import selftest
 
 TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
 N_TEST = 200  # lines of it that go into the self-test
@@ -60,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("sources", nargs="+", type=Path, help="checkpoints, or folders of runs")
     parser.add_argument("target", type=Path, help="the folder to write")
     args = parser.parse_args(argv)
-    return cli.guarded(lambda: release(args.sources, args.target), "release")
+    return run_command(lambda: release(args.sources, args.target), "release")
 
 
 if __name__ == "__main__":

@@ -15,26 +15,30 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer import checkpoint, cli, fit, growth, plots, progress, systems
+from transformer import plots
+from transformer.checkpoint import initialize
+from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.initialize import weights_for
+from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import (
     NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
     ModelConfig,
     NoiseConfig,
+    SentencePair,
     TrainConfig,
     UserError,
-    add_arguments,
-    from_arguments,
     model_config,
 )
-from transformer.corpus import Prepared, Source, prepare, read_pairs
-from transformer.launch import Accelerator, make_accelerator, start_cpu_processes
-from transformer.report import table
-from transformer.runfolder import BEST, begun_with, check_same_run
-from transformer.sources import Pair
-from transformer.training import Trainer
-from transformer.transfer import weights_for
+from transformer.corpus.prepare import PreparedCorpus, Source, prepare
+from transformer.corpus.readers import read_pairs
+from transformer.evaluation import evaluate
+from transformer.evaluation.report import table
+from transformer.training import progress
+from transformer.training.run import BEST, check_same_run
+from transformer.training.runtime import make_accelerator, start_cpu_processes
+from transformer.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
@@ -69,8 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    fit.add_flag(parser)
-    add_arguments(parser, TrainConfig, skip=(*NOISE, "batch_tokens"))
+    add_arguments(parser, TrainConfig, skip=NOISE)
     parser.add_argument("--noise", choices=sorted(NOISE_PRESETS), default="none",
                         help="how often training alters its pairs (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)
@@ -96,11 +99,11 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return args
 
 
-def _read_all(specs: list[str], langs: tuple[str, str]) -> list[Pair]:
+def _read_all(specs: list[str], langs: tuple[str, str]) -> list[SentencePair]:
     return [pair for spec in specs for pair in read_pairs(spec, *langs)]
 
 
-def _tell_corpus(data: Prepared) -> None:
+def _tell_corpus(data: PreparedCorpus) -> None:
     for source in data.report["sources"]:
         counts = ", ".join(f"{n:,} {reason}" for reason, n in source["counts"].items())
         logger.info("corpus %s: %s", source["spec"], counts)
@@ -125,26 +128,11 @@ def _shape(args: argparse.Namespace, before: checkpoint.Checkpoint | None) -> Mo
     if args.preset:
         raise UserError("expected --init without --preset: it brings the shape; leave one out")
     model = from_arguments(ModelConfig, args, base=before.model.config)
-    growth.check(before.model.config, model)
+    initialize.check(before.model.config, model)
     return model
 
 
-def _fitted(
-    args: argparse.Namespace,
-    model: ModelConfig,
-    config: TrainConfig,
-    data: Prepared,
-    accelerator: Accelerator,
-) -> TrainConfig:
-    """With --batch-tokens auto: that of the run so far, or of trial steps."""
-    if args.batch_tokens is not None:
-        return config
-    noted = begun_with(args.output, "batch_tokens")
-    found = fit.choose(model, config, data, accelerator, noted)
-    return dataclasses.replace(config, batch_tokens=found)
-
-
-def _settings(args: argparse.Namespace, data: Prepared, *configs: Any) -> dict[str, Any]:
+def _settings(args: argparse.Namespace, data: PreparedCorpus, *configs: Any) -> dict[str, Any]:
     named = ("train", "dev", "src_lang", "tgt_lang")
     settings = {name: getattr(args, name) for name in named}
     # Changed files or test sets show here.
@@ -189,7 +177,6 @@ def run(args: argparse.Namespace) -> str:
         )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
-    config = _fitted(args, model, config, data, accelerator)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
     directions = (langs, langs[::-1]) if args.both else (langs,)
@@ -208,8 +195,8 @@ def run(args: argparse.Namespace) -> str:
         _draw(args.output)
     if main and args.test and not ended.startswith("stopped"):
         best = str(args.output / BEST)
-        report, folder = systems.run(systems.Request(model=best, tests=tuple(args.test)))
-        print(f"{table(report)}\n\n{folder / systems.PAGE_NAME}")
+        report, folder = evaluate.run(evaluate.Request(model=best, tests=tuple(args.test)))
+        print(f"{table(report)}\n\n{folder / evaluate.PAGE_NAME}")
     accelerator.end_training()
     return ended
 
@@ -219,7 +206,7 @@ def main(argv: list[str] | None = None) -> int:
     if argv is None:
         start_cpu_processes()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    return cli.guarded(lambda: run(_arguments(argv)), "train")
+    return run_command(lambda: run(_arguments(argv)), "train")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from transformer import checkpoint
+from transformer.checkpoint import weights as checkpoint
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 
 PHRASES = (  # subject, verb, object, end
     (("el gato", "the cat"), ("la niña", "the girl"), ("mi hermano", "my brother"),

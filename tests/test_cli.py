@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from transformer import checkpoint, cli, released
+from transformer import cli
+from transformer.checkpoint import locate
+from transformer.checkpoint import weights as checkpoint
+from transformer.command import run_command
 from transformer.config import DecodeConfig, UserError
-from transformer.translate import Translator
+from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ["El gato ve la casa.", "Nadie compra agua hoy.", "¿Quiere un libro?"]
@@ -267,15 +270,15 @@ def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
 def test_the_language_that_is_not_named_is_the_other_one(
     src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
 ) -> None:
-    assert released.direction(src_lang, tgt_lang) == expected
+    assert locate.direction(src_lang, tgt_lang) == expected
 
 
-@pytest.mark.parametrize("home", ["transformer/checkpoints", "checkpoints"])
+@pytest.mark.parametrize("home", ["transformer/released", "checkpoints"])
 def test_without_a_model_the_one_that_comes_with_the_project_is_taken(
     run: Run, random_checkpoint: Path, translations: list[str], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, home: str,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(released, "PACKAGE", tmp_path / "transformer")
+    monkeypatch.setattr(locate, "PACKAGE", tmp_path / "transformer")
     message = f"expected a model for en-es in {tmp_path / 'checkpoints' / 'en-es'}, there is none"
     assert message in failure(run("--to", "es", "hola", model=None))
     shutil.copytree(random_checkpoint, tmp_path / home / "es-en")
@@ -289,7 +292,7 @@ def test_what_is_wrong_with_a_translation_is_told_with_its_line(run: Run) -> Non
     assert out.splitlines()[0] == "123"
     assert out.count("{a}") == 1
     assert re.fullmatch(r"translate: 2: .+\n", err)
-    record = json.loads(run("--guard", "--json", "--compute-type", "float32", "El gato.")[1])
+    record = json.loads(run("--guard", "--json", "--compute-type", "float32", "El gato ve 17.")[1])
     assert record["warnings"]
     assert record["langs"] == ["es", "en"]
 
@@ -338,9 +341,9 @@ def test_what_ends_a_command_is_its_exit_code(
     def work() -> None:
         raise error
 
-    assert cli.guarded(work, "name") == code
+    assert run_command(work, "name") == code
     assert capsys.readouterr() == ("", said)
-    assert cli.guarded(lambda: None, "name") == 0
+    assert run_command(lambda: None, "name") == 0
 
 
 def test_a_defect_of_the_program_is_not_hidden() -> None:
@@ -348,7 +351,7 @@ def test_a_defect_of_the_program_is_not_hidden() -> None:
         raise ZeroDivisionError("a defect")
 
     with pytest.raises(ZeroDivisionError, match="a defect"):
-        cli.guarded(work, "name")
+        run_command(work, "name")
 
 
 # What it needs

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from transformer.command import add_arguments, from_arguments
 from transformer.config import (
     BOS_ID,
     EOS_ID,
@@ -18,8 +19,6 @@ from transformer.config import (
     NoiseConfig,
     TrainConfig,
     UserError,
-    add_arguments,
-    from_arguments,
     model_config,
     option,
 )

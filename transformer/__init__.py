@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformer.config import ModelConfig
     from transformer.model import Transformer
-    from transformer.tokenizer import Tokenizer
-    from transformer.translate import Translator
+    from transformer.text.tokenizer import Tokenizer
+    from transformer.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = ["ModelConfig", "Tokenizer", "Transformer", "Translator", "__version__"]
 
-_HOMES = {"ModelConfig": "config", "Transformer": "model", "Tokenizer": "tokenizer",
-          "Translator": "translate"}  # fmt: skip
+_HOMES = {"ModelConfig": "config", "Transformer": "model", "Tokenizer": "text.tokenizer",
+          "Translator": "translation.translator"}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

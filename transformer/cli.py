@@ -11,64 +11,78 @@ import dataclasses
 import gc
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from transformer.arguments import PICTURES, parser
-from transformer.config import DecodeConfig, UserError, from_arguments
-from transformer.folder import find, read_config
-from transformer.released import DIRECTIONS, Langs, default_model, direction, released
-from transformer.serving import ServeConfig
+from transformer.checkpoint.locate import (
+    DIRECTIONS,
+    default_model,
+    direction,
+    find,
+    read_config,
+    released,
+)
+from transformer.command import Failed, add_arguments, from_arguments, read_lines, run_command
+from transformer.config import (
+    COMPUTE_TYPE_HELP,
+    ComputeType,
+    DecodeConfig,
+    Direction,
+    ServeConfig,
+    UserError,
+    choices,
+)
+from transformer.text.language import LANGUAGES
 
 if TYPE_CHECKING:
-    from transformer.directions import Directions
-    from transformer.translate import Translation
+    from transformer.translation.directions import Directions
+    from transformer.translation.translator import Translation
 
 
-class Failed(Exception):
-    """A check has been made and does not hold: exit code 1."""
+PICTURES = (".png", ".svg", ".html")
+GUARD_HELP = (
+    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
+    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
+)
 
 
-def guarded(work: Callable[[], object], name: str) -> int:
-    """Runs a command: its exit code is 2 after one line for what a person can mend.
-
-    A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130.
-    """
-    try:
-        work()
-        sys.stdout.flush()
-    except UserError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 2
-    except Failed as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # Python would complain once more when it closes standard output.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"{name}: stopped: the reader of the output has closed it", file=sys.stderr)
-        return 128 + signal.SIGPIPE
-    except KeyboardInterrupt:
-        print(f"{name}: stopped", file=sys.stderr)
-        return 128 + signal.SIGINT
-    return 0
-
-
-def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
-    """Lines of UTF-8 without their line feed; other bytes are a UserError with the line.
-
-    Closes the file at its end.
-    """
-    with file:
-        for number, raw in enumerate(file, 1):
-            try:
-                yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
-            except UnicodeDecodeError as error:
-                raise UserError(f"{name}, line {number}: expected UTF-8 text: {error}") from error
+def parser() -> argparse.ArgumentParser:
+    """The flags of `translate`; those of the search come from DecodeConfig."""
+    flags = argparse.ArgumentParser(
+        prog="translate",
+        description="Translates between Spanish and English, offline: the arguments, a file, or "
+        "standard input, line by line.",
+    )
+    add = flags.add_argument
+    add("text", nargs="*", help="texts to translate; without any, standard input is read")
+    add("--input", type=Path, help="a UTF-8 file to translate line by line")
+    add("--output", type=Path, help="the file to write, one line for each line")
+    add("--from", dest="src_lang", choices=LANGUAGES, help="source language (default: recognised)")
+    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: the other one)")
+    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
+    add(
+        "--selftest",
+        action="store_true",
+        help="translate the model's golden sentences; exit "
+        "code 1 if they differ from those of its release",
+    )
+    add(
+        "--json",
+        action="store_true",
+        help="a JSON object a line: translation, score, tokens, languages, warnings",
+    )
+    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
+    add("--new-api-key", type=Path, metavar="FILE", help="print a new key, add its hash to FILE")
+    add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
+    add("--attention", type=Path, metavar="FILE", help="draw the alignment: .png, .svg or .html")
+    add_arguments(flags, DecodeConfig, skip=("scores",))
+    add_arguments(flags, ServeConfig)
+    return flags
 
 
 @contextlib.contextmanager
@@ -111,7 +125,7 @@ def _printer(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
             written.unlink(missing_ok=True)
 
 
-def shown(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
+def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
     """The output lines of a translation: one; as many as candidates where more are asked for."""
     if as_json:
         candidates = [
@@ -149,7 +163,7 @@ def _check(args: argparse.Namespace) -> None:
             args.output.resolve().parent.stat()
 
 
-def _folders(args: argparse.Namespace) -> dict[Langs, str | Path]:
+def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
     """The models to choose among, by their languages; UserError if they are not those asked."""
     named = args.src_lang or args.tgt_lang
     if not args.model and not named:  # the language of each text decides
@@ -188,7 +202,7 @@ def _selftest(args: argparse.Namespace) -> None:
     """Prints a line for each check of each model; Failed tells how many do not hold."""
     folders, n_wrong = _folders(args), 0
     with _importing():
-        from transformer import selftest
+        from transformer.evaluation import selftest
     for langs, folder in folders.items():
         for check in selftest.run(folder, args.device, args.compute_type):
             mark = "ok" if check.holds else "WRONG"
@@ -204,8 +218,8 @@ def _serve(args: argparse.Namespace) -> None:
     limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
     folders = _folders(args)
     try:
-        from transformer import server
-        from transformer.directions import Directions
+        from transformer.serving import app as server
+        from transformer.translation.directions import Directions
     except ImportError as error:
         raise UserError(f"to serve, install the extra `serve`: {error}") from error
     opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
@@ -215,7 +229,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
     """Prints how the texts were translated, and draws the alignment; with one model for all."""
-    from transformer.explain import explained
+    from transformer.explain.render import explained
 
     texts = list(_texts(args))
     (langs,) = opened.recognised(texts[:1]) or [next(iter(opened.folders))]
@@ -228,7 +242,7 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
 def run(args: argparse.Namespace) -> None:
     """Translates what the arguments name; raises UserError for what a person can mend."""
     if args.new_api_key:
-        from transformer.admission import new_key
+        from transformer.serving.access import new_key
 
         return print(new_key(args.new_api_key, args.per_minute))
     if args.serve:
@@ -241,7 +255,7 @@ def run(args: argparse.Namespace) -> None:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
     folders = _folders(args)
     with _importing():
-        from transformer.directions import Directions
+        from transformer.translation.directions import Directions
     opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
     if args.explain or args.attention:
         return _explain(args, opened, decode)
@@ -249,7 +263,7 @@ def run(args: argparse.Namespace) -> None:
         opened.translator(*folders)  # a defect shows before anything is written
     with _printer(args) as write:
         for number, translation in enumerate(opened.stream(_texts(args), decode), 1):
-            for line in shown(translation, args.json, decode.n_best):
+            for line in output_lines(translation, args.json, decode.n_best):
                 write(line)
             if translation.warnings:
                 print(f"translate: {number}: {'; '.join(translation.warnings)}", file=sys.stderr)
@@ -258,4 +272,4 @@ def run(args: argparse.Namespace) -> None:
 def main(argv: list[str] | None = None) -> int:
     """The `translate` command; returns its exit code."""
     args = parser().parse_args(argv)
-    return guarded(lambda: run(args), "translate")
+    return run_command(lambda: run(args), "translate")

@@ -4,12 +4,11 @@ The command-line flags are derived from these fields, so that a default, a choic
 sentence of help is written once. Knows no tensor, no text and no file.
 """
 
-import argparse
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Self, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Self
 
 FORMAT, FORMAT_BOTH = 1, 2  # of the checkpoint folder, of one direction and of several
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabulary
@@ -17,6 +16,7 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabul
 SLOTS = tuple(chr(code) for code in range(0xE000, 0xE008))
 BACK_TRANSLATED, COPIED = "<bt>", "<copy>"  # begin a side of a pair that nobody wrote
 Direction = tuple[str, str]  # source and target language
+SentencePair = tuple[str, str]  # source and target text
 
 
 def tags_of(langs: Iterable[str]) -> tuple[str, ...]:
@@ -27,9 +27,6 @@ def tags_of(langs: Iterable[str]) -> tuple[str, ...]:
 def target_tag(lang: str) -> str:
     """The first source piece, where one model has several directions (Johnson et al. 2017)."""
     return f"<2{lang}>"
-
-
-T = TypeVar("T")
 
 
 class UserError(Exception):
@@ -263,50 +260,34 @@ class DecodeConfig:
         })  # fmt: skip
 
 
-def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
-    flag = "--" + name.replace("_", "-")
-    help = help.replace("%", "%%")
-    if hint is bool:
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=help)
-        return
-    shown = f"{help} (default: {default})" if default is not None else help
-    allowed = choices(hint) or None
-    kind: Callable[[str], Any] = str if allowed else hint
-    group.add_argument(flag, type=kind, choices=allowed, default=default, help=shown)
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ServeConfig:
+    """Where a server listens, and its limits."""
 
+    host: str = option("127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in")
+    port: int = option(5000, "port to listen on; 0: any free one")
+    char_limit: int = option(20_000, "characters of a request, all its texts together")
+    batch_limit: int = option(100, "texts of a request")
+    file_mib: float = option(8.0, "largest request and file to translate, in MiB")
+    file_char_limit: int = option(500_000, "characters of a file to translate")
+    per_minute: int = option(0, "requests a minute of each client without a key; 0: no limit")
+    queue_limit: int = option(10_000, "sentences that may wait, of all clients together")
+    timeout: float = option(60.0, "seconds after which a request is given up; of a file, ten times")
+    max_alternatives: int = option(5, "further translations that a request may ask for")
+    api_keys: str = option("", "file of API keys, made with --new-api-key; needed for all requests")
+    cors: str = option("", "origin whose pages may use the server, as https://a.org; *: any")
 
-def add_arguments(
-    parser: argparse.ArgumentParser,
-    cls: type[Any],
-    *,
-    skip: tuple[str, ...] = (),
-    from_preset: bool = False,
-) -> None:
-    """Adds one flag for each field of a config class, with its help and its default.
-
-    `from_preset` leaves the defaults open, to be taken from a preset by `from_arguments`.
-    """
-    group = parser.add_argument_group(cls.__name__, (cls.__doc__ or "").strip().splitlines()[0])
-    hints = typing.get_type_hints(cls)
-    for field in dataclasses.fields(cls):
-        if field.name not in skip:
-            default = None if from_preset else field.default
-            _add_flag(group, field.name, hints[field.name], default, field.metadata["help"])
-
-
-def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
-    """Builds a config of the parsed flags; one that is None or absent stays as in `base`.
-
-    A broken rule is a UserError.
-    """
-    fields = dataclasses.fields(typing.cast(Any, cls))
-    given = {f.name: getattr(namespace, f.name, None) for f in fields}
-    values = {name: value for name, value in given.items() if value is not None}
-    before = {f.name: getattr(base, f.name) for f in fields} if base is not None else {}
-    try:
-        return cls(**(before | values))
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    def __post_init__(self) -> None:
+        positive = ("char_limit", "batch_limit", "file_char_limit", "queue_limit", "timeout")
+        rules = {f"{n} > 0, not {getattr(self, n)}": getattr(self, n) > 0 for n in positive}
+        reject(self, rules | {
+            f"0 <= port < 65536, not {self.port}": 0 <= self.port < 65536,
+            f"file_mib > 0, not {self.file_mib}": self.file_mib > 0,
+            f"per_minute >= 0, not {self.per_minute}": self.per_minute >= 0,
+            f"0 <= max_alternatives <= 20, not {self.max_alternatives}": (
+                0 <= self.max_alternatives <= 20
+            ),
+        })  # fmt: skip
 
 
 def model_config(preset: str, **changes: Any) -> ModelConfig:

@@ -17,13 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-import train
-
-from transformer import cli
+from scripts import train
+from transformer.command import run_command
 from transformer.config import UserError
-from transformer.sources import HUB
+from transformer.corpus.readers import HUB
 
 MIX = Path(__file__).resolve().parent / "mix.toml"
 ENDINGS = (".parquet", ".tsv", ".jsonl", ".tmx", ".gz")
@@ -103,7 +100,7 @@ def main(argv: list[str] | None = None) -> int:
     def read() -> None:
         found.extend(arguments(given.mix, given.phase, given.data))
 
-    code = cli.guarded(read, "recipe")
+    code = run_command(read, "recipe")
     dev = ["--dev", *given.dev] if given.dev else []
     return code or train.main([*found, *dev, "--output", given.output, *others])
 

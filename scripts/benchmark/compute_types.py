@@ -1,0 +1,93 @@
+"""What each compute type costs a model, in BLEU; and whether float32 gives the model's own tokens.
+
+    python scripts/compute_types.py --model checkpoints/es-en --test newstest2013.parquet
+
+The plain model translates every sentence of the test sets greedily, and so does the engine in each
+of its compute types; int8 also on PyTorch's kernels, which run where this project's cannot be
+compiled. A sentence counts as the same if each of its tokens is. On a CPU.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from scripts.benchmark.tables import described, environment, markdown
+from transformer.command import run_command
+from transformer.config import DecodeConfig
+from transformer.decoding.cpu_engine import Engine
+from transformer.decoding.linear import fits_native
+from transformer.decoding.search import BatchDecoder, StepModel
+from transformer.evaluation.analysis import Texts
+from transformer.evaluation.evaluate import read_set, set_names
+from transformer.evaluation.metrics import bleu
+from transformer.translation.translator import Translation, Translator
+
+GREEDY = DecodeConfig(scores=False)
+HEADS = ("test set", "decoded by", "BLEU", "to float32", "the plain model's tokens")
+
+
+def ways(plain: Translator) -> dict[str, Callable[[], StepModel]]:
+    """What decodes, by name; each packs the weights when it is called."""
+    model = plain.model
+    found: dict[str, Callable[[], StepModel]] = {
+        "plain model": lambda: model,
+        "float32": lambda: Engine(model, "float32"),
+        "bfloat16": lambda: Engine(model, "bfloat16"),
+        "int8, PyTorch's": lambda: Engine(model, "int8", use_native=False),
+    }
+    if fits_native(model.config):
+        found["int8, own kernels"] = lambda: Engine(model, "int8")
+    return found
+
+
+def rows(sets: Sequence[Texts], found: Mapping[str, Sequence[Translation]]) -> Iterator[list[str]]:
+    """By test set and way: BLEU, its difference to float32, how many sentences are the same.
+
+    `found` has the translations of all sets, one set after the other.
+    """
+    start = 0
+    for texts in sets:
+        end = start + len(texts.sources)
+        parts = {name: every[start:end] for name, every in found.items()}
+        scores = {name: bleu([r.text for r in p], texts.references) for name, p in parts.items()}
+        tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
+        for name, score in scores.items():
+            same = sum(a == b for a, b in zip(tokens[name], tokens["plain model"], strict=True))
+            gap = score - scores["float32"]
+            yield [texts.name, name, f"{score:.2f}", f"{gap:+.2f}", f"{same:,} of {end - start:,}"]
+        start = end
+
+
+def compare(args: argparse.Namespace) -> None:
+    """Translates with each way and prints the table."""
+    plain = Translator.load(args.model, "cpu", "float32")
+    langs = plain.src_lang, plain.tgt_lang
+    names = set_names(args.test)
+    sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
+    sources = [source for texts in sets for source in texts.sources]
+    found = {}
+    for name, packed in ways(plain).items():
+        plain.decoder = BatchDecoder(packed())
+        found[name] = plain.translate(sources, GREEDY)
+        print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
+    print(f"{'-'.join(langs)}: {args.model}; {described(environment())}\n")
+    print(markdown(HEADS, rows(sets, found)))
+    if "int8, own kernels" not in found:
+        print("\nskipped: int8 on own kernels, which need AVX2, a C++ compiler and fitting widths")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = flags.add_argument
+    add("--model", required=True, help="checkpoint folder")
+    add("--test", required=True, nargs="+", help="test sets, as of scripts/evaluate.py")
+    add("--limit", type=int, help="only the first sentences of each test set")
+    args = flags.parse_args(argv)
+    return run_command(lambda: compare(args), "compute_types")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

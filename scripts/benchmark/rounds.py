@@ -1,0 +1,201 @@
+"""Engines compared by turns: the settings of each chosen first, then round by round.
+
+In each round every engine translates the same share of the sentences, in an order that turns
+from round to round; ratios are taken within a round, so that what else the machine does falls on
+all alike. Knows teams and runs; no engine's own ways.
+"""
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from scripts.benchmark import engines as rivals
+from scripts.benchmark.engines import Ids, Setting
+from scripts.benchmark.workers import Job, Run
+from transformer.config import DecodeConfig
+
+Say = Callable[[str], None]
+Whose = TypeVar("Whose", bound="Named")
+Done = TypeVar("Done", bound="Timed")
+
+
+class Named(Protocol):
+    """Whoever takes turns."""
+
+    name: str
+
+
+class Timed(Protocol):
+    """What was done in a turn."""
+
+    @property
+    def speed(self) -> float:
+        """Tokens a second."""
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds of a sentence or a step."""
+
+
+class Translates(Named, Protocol):
+    """A team, or what stands for one in a test."""
+
+    def run(self, job: Job) -> Run:
+        """Does a job."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is asked of the engines."""
+
+    in_bulk: bool
+    beam_size: int
+    cores: int
+
+    def __str__(self) -> str:
+        how = "In bulk" if self.in_bulk else "One sentence at a time"
+        search = "greedy" if self.beam_size == 1 else f"beam {self.beam_size}"
+        return f"{how}, {search}, {self.cores} core{'s' if self.cores > 1 else ''}"
+
+    def settings(self, name: str) -> tuple[list[Setting], list[tuple[int, int]]]:
+        """Batches worth a trial, and (workers, threads) worth one with the best of these."""
+        n = self.cores
+        if not self.in_bulk:
+            return [Setting(1, 1, 1, "sentences")], [(1, threads) for threads in range(2, n + 1)]
+        (workers, threads), *others = rivals.layouts(name, n)
+        batches = rivals.BATCHES[rivals.family(name)]
+        return [Setting(workers, threads, *batch) for batch in batches], others
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """What one engine did in one scenario, a run for each round."""
+
+    name: str
+    setting: Setting
+    runs: tuple[Run, ...]
+    agree: float | None  # share of the sentences that came out as expected
+
+    def speeds(self) -> list[float]:
+        """Tokens a second of each round."""
+        return [run.speed for run in self.runs]
+
+    @property
+    def speed(self) -> float:
+        """Their median."""
+        return statistics.median(self.speeds())
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds a sentence, the median of the rounds."""
+        return statistics.median(run.ms for run in self.runs)
+
+    @property
+    def peak_mib(self) -> float:
+        """The most memory of any round."""
+        return max(run.peak_mib for run in self.runs)
+
+    @property
+    def n_sentences(self) -> int:
+        """Translated in all rounds."""
+        return sum(len(run.outputs) for run in self.runs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Workload:
+    """The sentences of a scenario, one share a round, and what should come out."""
+
+    shares: Sequence[Ids]
+    trial: Ids  # for choosing settings
+    n_rival: int | None = None  # sentences of a share that the slow rivals get; None: all
+    copies: bool = True  # whether each sentence should come out as it went in
+
+    def part(self, sources: Ids, name: str) -> Ids:
+        """What an engine gets of a share."""
+        slow = rivals.family(name) == "Hugging Face"
+        return sources[: self.n_rival] if slow else sources
+
+
+def deal(sources: Ids, n_shares: int) -> list[Ids]:
+    """Shares of about equal number, each with its part of what comes early and late."""
+    return [list(sources[first::n_shares]) for first in range(n_shares)]
+
+
+def choose(team: Translates, scenario: Scenario, trial: Ids, config: DecodeConfig) -> Setting:
+    """The setting with the most tokens a second: the batch first, then workers and threads."""
+
+    def fastest(settings: Iterable[Setting]) -> Setting:
+        found = list(settings)
+        jobs = [Job(trial, config, setting, not scenario.in_bulk) for setting in found]
+        team.run(dataclasses.replace(jobs[0], sources=trial[:4]))  # what is new is slow
+        speeds = [team.run(job).speed for job in jobs]
+        return found[speeds.index(max(speeds))]
+
+    batches, layouts = scenario.settings(team.name)
+    best = fastest(batches)
+    if not layouts:
+        return best
+    others = [dataclasses.replace(best, workers=w, threads=t) for w, t in layouts]
+    return fastest([best, *others])
+
+
+def take_turns(
+    teams: Sequence[Whose], run: Callable[[int, Whose], Done], n_rounds: int, say: Say
+) -> dict[str, list[Done]]:
+    """The runs of each team; each round begins with the next of them."""
+    runs: dict[str, list[Done]] = {team.name: [] for team in teams}
+    for number in range(n_rounds):
+        first = number % len(teams)
+        for team in (*teams[first:], *teams[:first]):
+            done = run(number, team)
+            runs[team.name].append(done)
+            say(f"  round {number + 1}, {team.name}: {done.speed:,.0f} tokens/s, {done.ms:.1f} ms")
+    return runs
+
+
+def measure(
+    teams: Sequence[Translates], scenario: Scenario, work: Workload, say: Say
+) -> list[Result]:
+    """All engines in one scenario, settings chosen and rounds run."""
+    config = DecodeConfig(beam_size=scenario.beam_size)
+    say(f"{scenario}")
+    settings = {}
+    for team in teams:
+        settings[team.name] = choose(team, scenario, work.part(work.trial, team.name), config)
+        say(f"  {team.name}: best with {settings[team.name]}")
+
+    def run(number: int, team: Translates) -> Run:
+        sources = work.part(work.shares[number], team.name)
+        return team.run(Job(sources, config, settings[team.name], not scenario.in_bulk))
+
+    runs = take_turns(teams, run, len(work.shares), say)
+    expected: Sequence[Ids] = work.shares
+    if not work.copies:
+        expected = [run.outputs for run in runs.get(rivals.NAMES[0], [])]
+    return [
+        Result(name, settings[name], tuple(found), agreement(found, expected))
+        for name, found in runs.items()
+    ]
+
+
+def agreement(runs: Sequence[Run], expected: Sequence[Ids]) -> float | None:
+    """The share of the sentences that came out as expected; None where nothing was."""
+    if not expected:
+        return None
+    equal = [
+        ours == theirs
+        for run, ids in zip(runs, expected, strict=True)
+        for ours, theirs in zip(run.outputs, ids, strict=False)  # slow rivals get fewer
+    ]
+    return sum(equal) / len(equal)
+
+
+def ratio(ours: Result, rival: Result) -> float:
+    """How many times as fast: the median of the rounds' ratios."""
+    return median_ratio(ours.speeds(), rival.speeds())
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the rounds' ratios."""
+    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))

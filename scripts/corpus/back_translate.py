@@ -1,0 +1,180 @@
+"""Text in one language as pairs whose other side a machine wrote.
+
+    python -m scripts.corpus.back_translate --text news.es.txt --lang es --to en \\
+        --command "apertium -u -f line spa-eng" --output made
+    python -m scripts.corpus.back_translate --text mono/es --lang es --to en \\
+        --model checkpoints/both --beam-size 1 --output made
+    python -m scripts.corpus.back_translate --text mono/es --lang es --to en --copy 20 --output made
+
+What people wrote is the target, the translation its source, marked `<bt>`: training puts that
+tag before it and never learns to write it (Sennrich et al. 2016a; Caswell et al. 2019). `--copy N`
+takes every Nth text as its own source, marked `<copy>` (Currey et al. 2017). One file comes out
+for each file that goes in, `bt-es-NAME.tsv` or `copy-es-NAME.tsv`; the same command goes on where
+a stopped one left off, and passes over what is finished.
+"""
+
+import argparse
+import itertools
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from transformer.command import add_arguments, from_arguments, run_command
+from transformer.config import (
+    BACK_TRANSLATED,
+    COMPUTE_TYPE_HELP,
+    COPIED,
+    ComputeType,
+    DecodeConfig,
+    UserError,
+    choices,
+)
+from transformer.corpus.cleaning import normalize
+from transformer.corpus.readers import TEXT_ENDINGS, read_texts
+from transformer.translation.translator import Translator
+
+CHUNK = 2000  # lines between two places where a stopped command can go on
+LineMap = Callable[[Sequence[str]], list[str]]  # lines to as many lines
+
+
+def by_command(command: str) -> LineMap:
+    """A command that reads lines and writes as many; UserError where it does not."""
+    words = shlex.split(command)
+
+    def translate(lines: Sequence[str]) -> list[str]:
+        try:
+            ran = subprocess.run(
+                words, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8"
+            )
+        except OSError as error:
+            raise UserError(f"expected a command that runs, got {command!r}: {error}") from error
+        out = ran.stdout.removesuffix("\n").split("\n")
+        if ran.returncode or len(out) != len(lines):
+            raise UserError(
+                f"expected {len(lines)} lines from {command!r}; got {len(out)} and exit code "
+                f"{ran.returncode}: {ran.stderr.strip()[-200:]}"
+            )
+        return out
+
+    return translate
+
+
+def by_model(translator: Translator, decode: DecodeConfig) -> LineMap:
+    """A checkpoint's translations."""
+    return lambda lines: [result.text for result in translator.stream(lines, decode)]
+
+
+def texts_below(places: Sequence[str]) -> list[Path]:
+    """The files that hold text: those named, and those of the folders named."""
+    found: list[Path] = []
+    for place in map(Path, places):
+        inside = sorted(p for p in place.rglob("*") if p.name.endswith(TEXT_ENDINGS))
+        found += inside if place.is_dir() else [place]
+    if not found:
+        raise UserError(f"expected files ({', '.join(TEXT_ENDINGS)}) in {', '.join(places)}")
+    return found
+
+
+def lines_done(part: Path) -> int:
+    """How many whole lines an unfinished file has; what a crash left behind them is cut off."""
+    if not part.exists():
+        return 0
+    done = size = 0
+    with part.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            done, size = done + 1, size + len(line)
+    os.truncate(part, size)
+    return done
+
+
+def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts, `CHUNK` at a time."""
+    texts = iter(texts)
+    while chunk := list(itertools.islice(texts, CHUNK)):
+        yield chunk
+
+
+def write_file(
+    texts: Iterable[str], output: Path, header: str, rows: Callable[[list[str]], list[str]],
+    jobs: int = 1,
+) -> int:  # fmt: skip
+    """Writes `output` chunk by chunk, behind what is there of it; returns the number of rows.
+
+    `rows` makes as many rows of a chunk as it has texts; `jobs` chunks are made side by side.
+    """
+    part = output.with_name(output.name + ".part")
+    done = lines_done(part)
+    rest = chunks(itertools.islice(texts, max(0, done - 1), None))
+    with part.open("a", encoding="utf-8") as file, ThreadPoolExecutor(jobs) as pool:
+        if not done:
+            file.write(header + "\n")
+            done = 1
+        while batch := list(itertools.islice(rest, jobs)):
+            for made in pool.map(rows, batch):
+                file.write("".join(row + "\n" for row in made))
+                done += len(made)
+            file.flush()
+    os.replace(part, output)
+    return done - 1
+
+
+def back_translate(args: argparse.Namespace) -> None:
+    """Writes a file for each file of text, and prints how many pairs it has."""
+    header = f"{args.lang}\t{args.to}"
+    translate: LineMap | None = None
+    if args.command:
+        translate = by_command(args.command)
+    elif args.model:
+        translator = Translator.load(args.model, args.device, args.compute_type,
+                                     langs=(args.lang, args.to))  # fmt: skip
+        translate = by_model(translator, from_arguments(DecodeConfig, args))
+    args.output.mkdir(parents=True, exist_ok=True)
+
+    def rows(texts: list[str]) -> list[str]:
+        if translate is None:
+            return [f"{text}\t{COPIED} {text}" for text in texts]
+        made = map(normalize, translate(texts))
+        pairs = zip(texts, made, strict=True)
+        return [f"{text}\t{BACK_TRANSLATED} {source}" for text, source in pairs]
+
+    for path in texts_below(args.text):
+        stem = path.name.removesuffix(".gz").rpartition(".")[0]
+        kind = "bt" if translate else "copy"
+        output = args.output / f"{kind}-{args.lang}-{stem}.tsv"
+        if output.exists():
+            continue
+        texts = itertools.islice(map(normalize, read_texts(path)), 0, None, args.copy or 1)
+        n_rows = write_file(texts, output, header, rows, args.jobs if args.command else 1)
+        print(f"{output}: {n_rows:,} pairs", flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = flags.add_argument
+    add("--text", required=True, nargs="+", metavar="PLACE", help="files of text, or folders")
+    add("--lang", required=True, help="language of the text")
+    add("--to", required=True, help="language of the other side")
+    way = flags.add_mutually_exclusive_group(required=True)
+    way.add_argument("--command", help="translates: reads lines, writes as many")
+    way.add_argument("--model", metavar="CHECKPOINT", help="translates: a model of ours")
+    way.add_argument("--copy", type=int, default=0, metavar="N", help="copy every Nth text")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="commands side by side")
+    add("--output", required=True, type=Path, metavar="FOLDER", help="of the pairs")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add_arguments(flags, DecodeConfig)
+    args = flags.parse_args(argv)
+    return run_command(lambda: back_translate(args), "back_translate")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""A model's own translations as further text to train with.
+
+    python scripts/diversify.py --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
+
+Each source comes with that translation of the beam which is nearest to the reference. In training
+the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section
+3.3); in training the other direction they show a reference under one more source (Nguyen et al.
+2020). What equals the reference, or is too far from it to be trusted, is left out and counted.
+With `--place 1` it is the beam's first translation, as in back-translation (Sennrich et al. 2016a,
+section 3), with `--place 2` its second: more of them pass, and they differ more from what the
+corpus has.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+from transformer.command import run_command
+from transformer.config import (
+    COMPUTE_TYPE_HELP,
+    ComputeType,
+    DecodeConfig,
+    SentencePair,
+    UserError,
+    choices,
+)
+from transformer.corpus.cleaning import normalize
+from transformer.corpus.readers import read_pairs, tsv, write_tsv
+from transformer.evaluation.metrics import sentence_chrf
+from transformer.translation.translator import Translator
+
+EVERY = 10_000  # pairs between two lines of progress
+
+
+def own_pairs(
+    translator: Translator,
+    pairs: list[SentencePair],
+    decode: DecodeConfig,
+    at_least: float,
+    counts: Counter[str],
+    place: int = 0,
+) -> Iterator[SentencePair]:
+    """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`.
+
+    With a place, from 1 on, it is the beam's translation at that place.
+    """
+    results = translator.stream((src for src, _ in pairs), decode)
+    for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
+        ranked = result.candidates[place - 1 : place] if place else result.candidates
+        texts = [normalize(one.text) for one in ranked]
+        scores = sentence_chrf(texts, [reference] * len(texts))
+        nothing = ("", -1.0)  # a short beam has no such place
+        text, score = max(zip(texts, scores, strict=True), key=lambda p: p[1], default=nothing)
+        if text == reference:
+            counts["equal to the reference"] += 1
+        elif score < at_least:
+            counts["too far from it"] += 1
+        else:
+            counts["written"] += 1
+            yield src, text
+        if n % EVERY == 0:
+            print(f"{n:,} of {len(pairs):,} pairs", file=sys.stderr, flush=True)
+
+
+def diversify(args: argparse.Namespace) -> None:
+    """Writes the pairs as TSV, whole or not at all, and prints how many there are."""
+    if not 0 <= args.place <= args.beam_size:
+        raise UserError(
+            f"expected a --place from 1 to --beam-size {args.beam_size}, or 0 for the nearest; "
+            f"got {args.place}"
+        )
+    translator = Translator.load(args.model, args.device, args.compute_type)
+    langs = translator.src_lang, translator.tgt_lang
+    pairs = [
+        (normalize(src), normalize(tgt))
+        for spec in args.pairs
+        for src, tgt in read_pairs(spec, *langs)
+    ]
+    counts: Counter[str] = Counter()
+    n_best = args.place or args.beam_size
+    decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
+    found = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)
+    write_tsv(args.output, langs, found)
+    print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = flags.add_argument
+    add("--model", required=True, help="checkpoint folder of the model that translates")
+    add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
+    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")
+    add("--at-least", type=float, default=50.0, metavar="CHRF",
+        help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
+    add("--place", type=int, default=0, metavar="N",
+        help="the beam's Nth translation, not the nearest of it")  # fmt: skip
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    args = flags.parse_args(argv)
+    return run_command(lambda: diversify(args), "diversify")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""Words and short phrases of a corpus, as pairs to train with: what people look up one by one.
+
+    python scripts/phrases.py --pairs my.tsv --from es --to en --output phrases.tsv
+
+A corpus of sentences teaches a model to translate sentences; of a lone word it makes one. Words
+are aligned by Model 1 (Brown et al. 1993, section 4.1) in both directions, with a preference for
+the diagonal (Dyer et al. 2013), and pairs of short phrases are read off where both directions
+agree (Koehn et al. 2003, section 3.1). Each phrase comes with its most frequent translation, as
+inside a sentence and with a capital.
+"""
+
+import argparse
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.command import run_command
+from transformer.config import UserError
+from transformer.corpus.cleaning import normalize
+from transformer.corpus.readers import read_pairs, tsv, write_tsv
+from transformer.text.casing import capitalised
+
+WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)
+NULL = 0.2  # weight of the word that stands for "no source word at all"
+ITERATIONS = 6
+TINY = 1e-300  # so that nothing is divided by 0
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Words = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bitext:
+    """Every meeting of a source and a target word in a pair of sentences; N meetings.
+
+    `pair` (N,) numbers the two words as types, `place` (N,) the target word as a token, and
+    `weight` (N,) is the preference for the diagonal. The source's NULL is met at the end of each.
+    """
+
+    pair: Ints
+    place: Ints
+    weight: Floats
+    source_of_pair: Ints
+
+
+def numbered(sentences: Iterable[Words]) -> list[Ints]:
+    """The words as numbers from 1 on, in the order of their coming; 0 is free for NULL."""
+    number: dict[str, int] = {}
+    return [
+        np.array([number.setdefault(w.lower(), len(number) + 1) for w in words], dtype=np.int64)
+        for words in sentences
+    ]
+
+
+def bitext(sources: Sequence[Ints], targets: Sequence[Ints]) -> Bitext:
+    """Lays the meetings of all sentences in rows, one after the other."""
+    src, tgt, place, weight, first = [], [], [], [], 0
+    for f, e in zip(sources, targets, strict=True):
+        i, j = np.meshgrid(np.arange(len(e)), np.arange(len(f) + 1), indexing="ij")
+        near = np.exp(-TENSION * np.abs((i + 0.5) / len(e) - (j + 0.5) / len(f)))
+        near[:, -1] = NULL
+        src.append(np.append(f, 0)[j].ravel())
+        tgt.append(e[i].ravel())
+        place.append((first + i).ravel())
+        weight.append(near.ravel())
+        first += len(e)
+    rows_f, rows_e = np.concatenate(src), np.concatenate(tgt)
+    width = int(rows_e.max()) + 1
+    keys, pair = np.unique(rows_f * width + rows_e, return_inverse=True)
+    return Bitext(pair, np.concatenate(place), np.concatenate(weight), keys // width)
+
+
+def learned(text: Bitext, chance: Floats) -> Floats:
+    """One step of EM: the chance of the target word of each pair, given the source word."""
+    share = chance[text.pair] * text.weight
+    share /= np.bincount(text.place, share)[text.place]
+    counts = np.bincount(text.pair, share)
+    total = np.bincount(text.source_of_pair, counts)
+    return counts / np.maximum(total[text.source_of_pair], TINY)
+
+
+def links(sources: Sequence[Ints], targets: Sequence[Ints]) -> list[Ints]:
+    """For each target word the place of its source word, -1 for none, after Model 1's EM."""
+    text = bitext(sources, targets)
+    chance = np.ones(len(text.source_of_pair))
+    for _ in range(ITERATIONS):
+        chance = learned(text, chance)
+    share = chance[text.pair] * text.weight
+    found, start = [], 0
+    for f, e in zip(sources, targets, strict=True):
+        rows = share[start : start + len(e) * (len(f) + 1)].reshape(len(e), len(f) + 1)
+        best = rows.argmax(axis=1)
+        found.append(np.where(best == len(f), -1, best))
+        start += rows.size
+    return found
+
+
+def phrases(
+    to_source: Ints, to_target: Ints, longest: int
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Spans (start, end) of source and target, each of whose words is linked into the other only.
+
+    `to_source` holds for each target word the place of its source word, `to_target` the reverse.
+    """
+    up = {(int(j), i) for i, j in enumerate(to_source) if j >= 0}
+    down = {(j, int(i)) for j, i in enumerate(to_target) if i >= 0}
+    both, every = up & down, up | down
+    linked = {j for j, _ in every}
+    for a in range(len(to_target)):
+        for b in range(a + 1, min(a + longest, len(to_target)) + 1):
+            inside = [i for j, i in every if a <= j < b]
+            if not inside:
+                continue
+            c, d = min(inside), max(inside) + 1
+            whole = all(a <= j < b for j, i in every if c <= i < d)
+            sure = any(a <= j < b for j, _ in both)
+            ends = {a, b - 1} <= linked  # those of the target are linked anyway
+            if whole and sure and ends and d - c <= longest + 1:
+                yield (a, b), (c, d)
+
+
+def spelled(sentences: Iterable[Words]) -> dict[str, str]:
+    """Each word as it is most often written where it does not begin the sentence."""
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for words in sentences:
+        for word in words[1:]:
+            seen[word.lower()][word] += 1
+    return {word: forms.most_common(1)[0][0] for word, forms in seen.items()}
+
+
+def words_of(text: str) -> Words:
+    """The words of a text, marks and numbers left out."""
+    return WORD.findall(text.replace("’", "'"))
+
+
+def table(pairs: Sequence[tuple[str, str]], longest: int) -> dict[tuple[str, str], int]:
+    """How often each pair of phrases is read off."""
+    texts = [(s, t) for s, t in ((words_of(a), words_of(b)) for a, b in pairs) if s and t]
+    src, tgt = numbered(s for s, _ in texts), numbered(t for _, t in texts)
+    forms = spelled(s for s, _ in texts), spelled(t for _, t in texts)
+    counts: Counter[tuple[str, str]] = Counter()
+    for (s, t), up, down in zip(texts, links(src, tgt), links(tgt, src), strict=True):
+        words = [[forms[side].get(w.lower(), w) for w in (s, t)[side]] for side in (0, 1)]
+        for (a, b), (c, d) in phrases(up, down, longest):
+            counts[" ".join(words[0][a:b]), " ".join(words[1][c:d])] += 1
+    return counts
+
+
+def chosen(
+    counts: dict[tuple[str, str], int], least: int, share: float
+) -> Iterator[tuple[str, str]]:
+    """The best translation of each phrase that is frequent enough, alone and among its rivals."""
+    of_source: dict[str, Counter[str]] = defaultdict(Counter)
+    of_target: Counter[str] = Counter()
+    for (src, tgt), n in counts.items():
+        of_source[src][tgt] += n
+        of_target[tgt] += n
+    for src, rivals in of_source.items():
+        tgt, n = rivals.most_common(1)[0]
+        if n >= least and n >= share * rivals.total() and n >= 0.02 * of_target[tgt]:
+            yield src, tgt
+
+
+def write(args: argparse.Namespace) -> None:
+    """Reads the corpora, writes the phrases as TSV, prints how many there are."""
+    langs = args.src_lang, args.tgt_lang
+    read = (pair for spec in args.pairs for pair in read_pairs(spec, *langs))
+    pairs = [(normalize(s), normalize(t)) for s, t in read if max(len(s), len(t)) <= args.max_chars]
+    if not pairs:
+        raise UserError(f"expected pairs of at most {args.max_chars} characters, got none")
+    small = sorted(chosen(table(pairs, args.longest), args.least, args.share))
+    large = ((capitalised(s), capitalised(t)) for s, t in small if s[0].islower())
+    found = [*small, *large]
+    if args.words:
+        write_tsv(args.words, langs, (pair for pair in found if " " not in pair[0]))
+    write_tsv(args.output, langs, (pair for pair in found if not args.words or " " in pair[0]))
+    print(f"{len(found):,} phrases of {len(pairs):,} pairs")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = flags.add_argument
+    add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
+    add("--from", dest="src_lang", required=True, help="source language")
+    add("--to", dest="tgt_lang", required=True, help="target language")
+    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--words", type=tsv, metavar="FILE.tsv",
+        help="another file for the single words, to be weighted by itself")  # fmt: skip
+    add("--longest", type=int, default=3, help="words of a source phrase at most (default: 3)")
+    add("--least", type=int, default=3, help="times that a pair is seen (default: 3)")
+    add("--share", type=float, default=0.25,
+        help="least share of the best translation among all (default: 0.25)")  # fmt: skip
+    add("--max-chars", type=int, default=80, help="longer texts are passed over (default: 80)")
+    args = flags.parse_args(argv)
+    return run_command(lambda: write(args), "phrases")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

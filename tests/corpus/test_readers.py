@@ -1,0 +1,229 @@
+"""Plain files of parallel text: each format, each way to spell it, and each defect by its line."""
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from transformer.config import Direction, SentencePair, UserError
+from transformer.corpus.readers import (
+    column,
+    lines,
+    moses_files,
+    pick,
+    read_json_lines,
+    read_moses,
+    read_tmx,
+    read_tsv,
+)
+
+ES_EN = ("es", "en")
+PAIRS = [("¿Cómo está?", "How are you?"), ("No.", "No."), ("\u2028 y “eso”", 'and "that"')]
+REVERSED = [(tgt, src) for src, tgt in PAIRS]
+UNIT = '<tu><tuv xml:lang="{}"><seg>{}</seg></tuv><tuv xml:lang="{}"><seg>{}</seg></tuv></tu>'
+OLD_UNIT = UNIT.replace("xml:lang", "lang")
+Reader = Callable[[Path, Direction], Iterator[SentencePair]]
+
+
+def put(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def tmx(*units: str) -> str:
+    return f'<tmx version="1.4"><header srclang="en"/><body>{"".join(units)}</body></tmx>'
+
+
+def json_lines(nested: bool, es: str = "es", en: str = "en") -> str:
+    rows = [{"id": i, es: src, en: tgt} for i, (src, tgt) in enumerate(PAIRS)]
+    return "".join(
+        json.dumps({"translation": row} if nested else row, ensure_ascii=i % 2 == 0) + "\n"
+        for i, row in enumerate(rows)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("es", "es"), ("es-ES", "es-ES"), ("ES", "ES"), ("es_419", "es_419"), ("est", None)],
+)
+def test_a_column_is_named_by_a_language_code_with_or_without_a_region(
+    name: str, found: str | None
+) -> None:
+    assert column(["id", name, "en"], "es") == found
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (read_json_lines, json_lines(nested=True)),
+        (read_json_lines, json_lines(nested=False)),
+        (read_json_lines, json_lines(nested=False, es="es-ES", en="en_GB")),
+        (read_json_lines, "\ufeff" + json_lines(nested=True).replace("\n", "\r\n\r\n")),
+        (read_tsv, "es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS)),
+        (read_tsv, "en-US\tes-MX\n" + "".join(f"{t}\t{s}\n" for s, t in PAIRS)),
+        (read_tsv, "id\tEN\tscore\tES\n" + "\n".join(f"7\t{t}\t0.5\t{s}" for s, t in PAIRS)),
+        (read_tsv, "\ufeffes\ten\r\n" + "".join(f"{s}\t{t}\r\n" for s, t in PAIRS)),
+        (read_tmx, tmx(*(UNIT.format("es", s, "en", t) for s, t in PAIRS))),
+        (read_tmx, tmx(*(UNIT.format("EN-us", t, "es_ES", s) for s, t in PAIRS))),
+        (read_tmx, tmx(*(OLD_UNIT.format("es", s, "en", t) for s, t in PAIRS))),
+    ],
+)  # fmt: skip
+def test_a_file_is_read_in_both_directions(reader: Reader, text: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "corpus", text)
+    assert list(reader(path, ES_EN)) == PAIRS
+    assert list(reader(path, ("en", "es"))) == REVERSED
+
+
+def test_a_gzipped_file_is_read_as_the_plain_one(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.tsv.gz"
+    path.write_bytes(gzip.compress("es\ten\nSí\tYes\n".encode()))
+    assert list(read_tsv(path, ES_EN)) == [("Sí", "Yes")]
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
+    path = put(tmp_path / "text", "a\u2028b\x0bc\x85d\re\r\n\nlast")
+    assert list(lines(path)) == ["a\u2028b\x0bc\x85d\re", "", "last"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("spelling", ["{}.es,{}.en", "{}.en , {}.es", "{}.es", "{}.en", "{}"])
+def test_a_moses_pair_is_found_however_it_is_spelt(
+    spelling: str, packed: bool, tmp_path: Path
+) -> None:
+    end = ".gz" if packed else ""
+    for lang, side in zip(ES_EN, zip(*PAIRS, strict=True), strict=True):
+        data = "".join(f"{line}\n" for line in side).encode()
+        (tmp_path / f"corpus.{lang}{end}").write_bytes(gzip.compress(data) if packed else data)
+    stem = str(tmp_path / "corpus")
+    spec = spelling.format(stem, stem)
+    if packed and spelling != "{}":
+        spec = ",".join(part.strip() + end for part in spec.split(","))
+    files = moses_files(spec, ES_EN)
+    assert files is not None
+    assert list(read_moses(files)) == PAIRS
+    assert moses_files(spec, ("en", "es")) == files[::-1]
+
+
+def test_what_is_no_moses_pair_is_none(tmp_path: Path) -> None:
+    put(tmp_path / "half.es", "Sí\n")
+    assert moses_files(str(tmp_path / "half"), ES_EN) is None
+    assert moses_files(f"{tmp_path}/a.fr,{tmp_path}/a.en", ES_EN) is None
+
+
+@pytest.mark.parametrize(("src", "tgt", "short"), [("a\nb\n", "a\n", "y"), ("a\n", "a\nb\nc", "x")])
+def test_moses_files_of_unequal_length_are_an_error(
+    src: str, tgt: str, short: str, tmp_path: Path
+) -> None:
+    paths = put(tmp_path / "x", src), put(tmp_path / "y", tgt)
+    with pytest.raises(UserError, match=rf"as many lines in .*/{short} ends before line 2$"):
+        list(read_moses(paths))
+
+
+def test_inline_tags_of_tmx_leave_their_codes_behind_and_highlighting_its_text(
+    tmp_path: Path,
+) -> None:
+    es = 'Pulse <bpt i="1">&lt;b&gt;</bpt>aquí<ept i="1">&lt;/b&gt;</ept> <ph>{0}</ph>&amp; ya'
+    en = "Click <hi>he<hi>re</hi></hi><it pos='begin'>x<sub>y</sub></it> &amp; now"
+    path = put(tmp_path / "a.tmx", tmx(UNIT.format("es", es, "en", en)))
+    assert list(read_tmx(path, ES_EN)) == [("Pulse aquí & ya", "Click here & now")]
+
+
+def test_tmx_units_without_both_languages_are_passed_over(tmp_path: Path) -> None:
+    units = (
+        UNIT.format("es", "uno", "fr", "un"),
+        '<tu><prop type="x">y</prop></tu>',
+        '<tu><tuv xml:lang="es"/><tuv xml:lang="en"><seg>two</seg></tuv></tu>',
+        UNIT.format("es", "", "en", "three"),
+    )
+    namespaced = tmx(*units).replace("<tmx ", '<tmx xmlns="http://www.lisa.org/tmx14" ')
+    for name, text in {"plain": tmx(*units), "namespaced": namespaced}.items():
+        assert list(read_tmx(put(tmp_path / name, text), ES_EN)) == [("", "three")]
+
+
+def test_a_long_tmx_file_never_lies_in_memory(tmp_path: Path) -> None:
+    unit = UNIT.format("es", "palabra " * 100, "en", "word " * 100)
+    path = put(tmp_path / "long.tmx", tmx(*[unit] * 2000))
+    tracemalloc.start()
+    count = sum(1 for _ in read_tmx(path, ES_EN))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 2000
+    assert peak < path.stat().st_size / 4
+
+
+def test_half_characters_that_json_can_spell_do_not_come_through(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", r'{"es": "a\ud83d", "en": "\ud83d\ude00"}')
+    assert list(read_json_lines(path, ES_EN)) == [("a\ufffd", "😀")]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"translation": "Hola"}, "row 7: expected a translation with 'es' and 'en', got 'Hola'"),
+        ({"es": "Hola", "fr": "Salut"}, "row 7: expected text under 'es' and 'en', got 'es': str"),
+        ({"es": "Hola", "en": None}, "got 'es': str, 'en': NoneType"),
+        ({"es": "Hola", "en": 5}, "got 'es': str, 'en': int"),
+        ({}, "expected text under 'es' and 'en'"),
+    ],
+)
+def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        pick(row, ES_EN, "row 7")
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "message"),
+    [
+        (read_json_lines, '{"es": "a", "en": "b"}\n{"es": \n', "line 2: expected a JSON object"),
+        (read_json_lines, "[1]\n", r"line 1: expected a translation with .*got \[1\]"),
+        (read_json_lines, '{"es": "a"}\n', "line 1: expected text under 'es' and 'en'"),
+        (read_tsv, "es\ten\na\tb\na\tb\tc\n", "line 3: expected 2 columns, got 3"),
+        (read_tsv, "es\ten\na\n", "line 2: expected 2 columns, got 1"),
+        (read_tsv, "es\tfr\na\tb\n", "line 1: expected a header with the columns 'es' and 'en'"),
+        (read_tsv, "Hola\tHello\n", "Add such a first line"),
+        (read_tsv, "", "line 1: expected a header"),
+        (read_tmx, "", "expected TMX in .*no element found"),
+        (read_tmx, "<tmx><body><tu>", "expected TMX in"),
+        (read_tmx, "no mark-up", "expected TMX in .*syntax error"),
+        (read_tmx, '<?xml version="1.0" encoding="no-such"?><tmx/>', "expected TMX in"),
+    ],
+)
+def test_a_defect_of_a_file_is_an_error_that_names_its_place(
+    reader: Reader, text: str, message: str, tmp_path: Path
+) -> None:
+    path = put(tmp_path / "corpus", text)
+    with pytest.raises(UserError, match=message) as caught:
+        list(reader(path, ES_EN))
+    assert str(path) in str(caught.value)
+
+
+def test_text_that_is_not_utf8_is_an_error_that_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes("es\ten\nSí\tYes\nSí".encode() + b"\xed\tYes\n")
+    with pytest.raises(UserError, match=r"a.tsv, line 3: expected UTF-8 text"):
+        list(read_tsv(path, ES_EN))
+
+
+PACKED = gzip.compress(b"es\ten\n" + bytes(range(33, 127)) * 200)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"es\ten\n", PACKED[:-20], PACKED[:60] + b"\xff" * 20 + PACKED[80:]],
+    ids=["not packed", "cut short", "overwritten"],
+)
+def test_damaged_gzip_data_is_an_error(damaged: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(damaged)
+    with pytest.raises(UserError, match=r"expected gzip data in .*a\.gz"):
+        list(lines(path))
+
+
+def test_a_missing_file_or_a_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected the file .*none\.tsv: there is none"):
+        list(read_tsv(tmp_path / "none.tsv", ES_EN))
+    with pytest.raises(UserError, match=r"expected a file that can be read: .*Is a directory"):
+        list(lines(tmp_path))

@@ -1,0 +1,145 @@
+"""The report: JSON that keeps every value, a page that loads nothing, a table for a terminal."""
+
+import dataclasses
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from transformer.config import DecodeConfig
+from transformer.evaluation.analysis import Speed, Texts, judge
+from transformer.evaluation.report import FORMAT, Machine, Report, page, table, to_json
+
+EVIL = "<script>alert('x') & \"y\"</script>"
+RECORDS = [{"event": "validation", "step": 1, "loss": 2.0, "bleu": 3.0}]
+VOID = {"meta", "br"}
+
+
+def report(name: str = "set") -> Report:
+    texts = Texts(
+        name=name,
+        spec="set.tsv",
+        sources=("uno dos", EVIL, "tres"),
+        references=("one two", EVIL, "three"),
+        hypotheses=("one too", "x" + EVIL, "three"),
+        baseline=("won two", EVIL, ""),
+    )
+    speed = Speed(seconds=2.0, sentences_per_second=1.5, source_words_per_second=4.0)
+    return Report(
+        model="tiny <b>",
+        path="runs/tiny",
+        src_lang="es",
+        tgt_lang="en",
+        decode=DecodeConfig(beam_size=4),
+        machine=Machine(
+            date="2030-01-01T00:00:00+00:00", device="cpu", processor="x", threads=2,
+            torch="2", python="3", commit=None,
+        ),
+        sets=(judge(texts, speed, "old & grey", n_bootstrap=50),),
+    )  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Collects the elements and the text, and checks that what opens closes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_json_keeps_every_value() -> None:
+    made = report()
+    values = json.loads(to_json(made))
+    assert values["format"] == FORMAT
+    assert values == json.loads(json.dumps(dataclasses.asdict(made)))
+    assert values["sets"][0]["scores"][0]["value"] == made.sets[0].scores[0].value
+    assert values["sets"][0]["worst"][0]["source"] == made.sets[0].worst[0].source
+    assert values["decode"]["beam_size"] == 4
+
+
+def test_the_page_loads_nothing() -> None:
+    text = page(report(), RECORDS)
+    for tag, attributes in Page(text).elements:
+        assert tag not in {"script", "link", "img", "iframe", "base", "object", "image"}
+        for name in ("src", "href", "xlink:href", "action", "data"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert set(re.findall(r"url\(([^)])", text)) <= {"#"}
+    assert "@import" not in text
+    assert not [key for key in re.findall(r'([\w:]+)="https?://', text) if "xmlns" not in key]
+
+
+def test_the_page_shows_text_as_text() -> None:
+    shown = Page(page(report()))
+    assert "script" not in {tag for tag, _ in shown.elements}
+    assert "b" not in {tag for tag, _ in shown.elements}
+    assert EVIL in shown.text
+    assert "tiny <b>" in shown.text
+    assert "old & grey" in shown.text
+
+
+def test_the_page_says_how_the_scores_were_made() -> None:
+    made = report()
+    text = Page(page(made)).text
+    for score in made.sets[0].scores:
+        assert score.signature in text
+        assert f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]" in text
+    for command in made.sets[0].commands:
+        assert command in text
+    for fact in ("beam_size 4", "runs/tiny", "set.tsv", "2030-01-01"):
+        assert fact in text
+
+
+def test_the_page_has_pictures_and_the_curves_of_the_run() -> None:
+    def pictures(text: str) -> list[str | None]:
+        return [attributes["aria-label"] for tag, attributes in Page(text).elements if tag == "svg"]
+
+    assert pictures(page(report())) == ["Score by length", "Length"]
+    assert pictures(page(report(), RECORDS))[-1] == "Training curves"
+
+
+def test_without_matplotlib_the_page_comes_without_pictures_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = Page(page(report(), RECORDS))
+    assert "svg" not in {tag for tag, _ in shown.elements}
+    assert "No pictures" in shown.text
+    assert "extra `plots`" in shown.text
+    assert "BLEU" in shown.text
+
+
+def test_the_table_is_short_and_aligned() -> None:
+    made = report()
+    lines = table(made).splitlines()
+    assert len(lines) == 2 + 1 + 3
+    assert len(lines[0]) == len(lines[1])
+    assert "old & grey" in lines[2]
+    for line, difference in zip(lines[3:], made.sets[0].comparison.differences, strict=True):  # type: ignore[union-attr]
+        assert difference.metric in line
+        assert f"p = {difference.p_value:.3f}" in line
+
+
+def test_the_table_of_scored_files_has_no_speed() -> None:
+    made = report()
+    silent = dataclasses.replace(made, sets=(dataclasses.replace(made.sets[0], speed=None),))
+    assert table(silent).splitlines()[1].endswith(" -")

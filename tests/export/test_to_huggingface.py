@@ -1,0 +1,218 @@
+"""Exports to Hugging Face Marian: the same logits, ids, texts and translations."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.checkpoint import weights
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, UserError
+from transformer.corpus.batching import collate
+from transformer.decoding.search import greedy_search
+from transformer.export.parity import SENTENCES
+from transformer.export.to_ctranslate2 import export
+from transformer.export.to_huggingface import check_tokenizer, marian_model, open_marian
+from transformer.model import Transformer, source_batch
+from transformer.text.tokenizer import Tokenizer
+
+transformers = pytest.importorskip("transformers", reason="needs the extra `export`")
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+
+SHAPES: list[dict[str, Any]] = [
+    {},
+    {"activation": "gelu"},
+    {"n_encoder_layers": 3, "n_decoder_layers": 1, "n_heads": 1},
+    {"n_encoder_layers": 1, "n_decoder_layers": 3, "d_model": 30, "d_ff": 7},
+]
+
+
+@pytest.fixture(scope="module")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory,
+    phrases: list[tuple[str, str]],
+    phrase_tokenizer: Tokenizer,
+) -> Path:
+    """A post-norm checkpoint that has learnt most of the small language in a few seconds."""
+    config = ModelConfig(
+        vocab_size=phrase_tokenizer.vocab_size, d_model=48, n_heads=3, n_encoder_layers=2,
+        n_decoder_layers=1, d_ff=96, max_len=64, dropout=0.0,
+    )  # fmt: skip
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # more only wait for each other: the matrices are small
+    torch.manual_seed(1)
+    model = Transformer(config)
+    optimiser = torch.optim.Adam(model.parameters(), 3e-3, betas=(0.9, 0.98))
+    pairs = [tuple(phrase_tokenizer.encode(side) for side in pair) for pair in phrases[64:]]
+    for step in range(200):
+        for group in optimiser.param_groups:
+            group["lr"] = 3e-3 * min(1, (step + 1) / 30)
+        start = 32 * step % 800
+        batch = collate([(src, tgt) for src, tgt in pairs[start : start + 32]])
+        logits = model(batch.src, batch.tgt_in).flatten(0, 1)
+        loss = F.cross_entropy(logits, batch.tgt_out.flatten(), ignore_index=PAD_ID)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    torch.set_num_threads(threads)
+    folder = tmp_path_factory.mktemp("run") / "best"
+    weights.save(folder, model.state_dict(), config, phrase_tokenizer, ("es", "en"), "# A test\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(trained: Path, phrases: list[tuple[str, str]]) -> Path:
+    """Its Marian folder."""
+    folder = trained.parent / "marian"
+    texts = [src for src, _ in phrases[:64]]
+    found = export(trained, folder, "marian", texts=texts)
+    assert (found.n_sentences, found.n_ties) == (len(SENTENCES) + 64, 0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def opened(exported: Path) -> tuple[Any, Any]:
+    return open_marian(exported)
+
+
+def ours(trained: Path, texts: list[str]) -> list[str]:
+    """Our greedy translations, as long as the model has positions."""
+    found = weights.load(trained)
+    src = source_batch([found.tokenizer.encode(text) for text in texts])
+    return [found.tokenizer.decode(h.ids) for h in greedy_search(found.model, src, max_ratio=100)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(map(str, shape.values())))
+def test_logits_are_the_models(
+    make_model: Callable[..., Transformer], shape: dict[str, Any]
+) -> None:
+    model = make_model(**shape)
+    src = source_batch([[4, 9, 11, 5, 6], [12, 7]])
+    tgt = torch.tensor([[BOS_ID, 8, 4, 10, 12, 5, 6], [BOS_ID, 11, 9, 9, 3, 7, 4]])
+    theirs = marian_model(model)(
+        input_ids=src, attention_mask=(src != PAD_ID).long(), decoder_input_ids=tgt
+    ).logits
+    torch.testing.assert_close(theirs, model(src, tgt), atol=1e-4, rtol=0)
+
+
+def test_every_weight_has_its_place(make_model: Callable[..., Transformer]) -> None:
+    """A second model filled with the same weights gets all of them; there are no more."""
+    model = make_model()
+    theirs = marian_model(model)
+    fixed = {"embed_positions"}
+    sizes = {p.data_ptr(): p.numel() for name, p in theirs.named_parameters()
+             if not any(part in name for part in fixed)}  # fmt: skip
+    assert sum(sizes.values()) == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("change", [{"norm": "pre"}, {"positions": "learned"}])
+def test_what_marian_cannot_express_is_refused_in_a_sentence(
+    make_model: Callable[..., Transformer], change: dict[str, str]
+) -> None:
+    with pytest.raises(UserError, match="expected a model with --norm post and --positions sin"):
+        marian_model(make_model(**change))
+
+
+def test_a_pre_norm_checkpoint_leaves_no_folder(random_checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="this one has --norm pre"):
+        export(random_checkpoint, tmp_path / "new", "marian")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_folder_translates_as_the_checkpoint(
+    trained: Path, opened: tuple[Any, Any], phrases: list[tuple[str, str]]
+) -> None:
+    model, tokenizer = opened
+    texts = [src for src, _ in phrases[:64]]
+    expected = ours(trained, texts)
+    right = sum(text == tgt for text, (_, tgt) in zip(expected, phrases[:64], strict=True))
+    assert right > 40, "it has learnt too little to tell anything"
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
+    ids = model.generate(**batch)
+    assert tokenizer.batch_decode(ids, skip_special_tokens=True) == expected
+
+
+def test_the_settings_of_the_generation_are_those_of_our_search(
+    opened: tuple[Any, Any], trained: Path
+) -> None:
+    model, tokenizer = opened
+    settings = model.generation_config
+    assert settings.max_length == 1 + weights.load(trained).model.config.max_len
+    assert settings.bad_words_ids == [[PAD_ID], [BOS_ID]]
+    assert settings.decoder_start_token_id == BOS_ID
+    assert (settings.num_beams or 1) == 1
+    ids = [settings.pad_token_id, settings.bos_token_id, settings.eos_token_id]
+    assert ids == [PAD_ID, BOS_ID, EOS_ID]
+    names = [tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id]
+    assert names == [PAD_ID, BOS_ID, EOS_ID]
+
+
+@given(text=st.text(max_size=40).filter(lambda text: not text.startswith(">>")))
+def test_the_tokenizer_cuts_and_joins_any_text_as_ours(
+    opened: tuple[Any, Any], phrase_tokenizer: Tokenizer, text: str
+) -> None:
+    check_tokenizer(opened[1], phrase_tokenizer, [text, f"a </s> {text} <pad><unk>"])
+
+
+def test_a_language_code_is_told(opened: tuple[Any, Any], phrase_tokenizer: Tokenizer) -> None:
+    with pytest.raises(UserError, match=r"expected Marian to cut '>>es<< Hola' into the ids"):
+        check_tokenizer(opened[1], phrase_tokenizer, [">>es<< Hola"])
+
+
+def test_the_usage_of_the_folder_works(
+    exported: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first lines with any version, the pipeline where there is one."""
+    readme = (exported / "README.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
+    has_pipeline = int(transformers.__version__.split(".")[0]) < 5
+    monkeypatch.chdir(exported)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for code in blocks[: 1 + has_pipeline]:
+            exec(code, {})
+    (expected,) = ours(trained, ["¿Dónde está la biblioteca?"])
+    lines = [str([expected]), str([{"translation_text": expected}])]
+    assert said.getvalue().splitlines() == lines[: 1 + has_pipeline]
+
+
+def test_another_model_in_the_folder_is_told_and_leaves_none(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
+        return lambda src, most: [[5, 6]] * src.size(0)
+
+    monkeypatch.setattr("transformer.export.to_huggingface.marian_rival", other)
+    with pytest.raises(UserError, match=r"expected Marian to translate '.+' as the model does"):
+        export(trained, tmp_path / "new", "marian")
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_names_of_weights_are_told(
+    make_model: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Renamed(nn.Linear):
+        def __init__(self, config: object) -> None:
+            super().__init__(2, 3)
+
+    monkeypatch.setattr("transformers.MarianMTModel", Renamed)
+    with pytest.raises(RuntimeError, match="expected Marian's names of weights; transformers"):
+        marian_model(make_model())
+
+
+def test_without_the_library_the_extra_is_named(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(UserError, match=r'pip install -e "\.\[export\]"'):
+        export(trained, tmp_path / "new", "marian")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,72 @@
+"""The table of compute types: what is the same counts as the same, what is not does not."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from transformer.decoding.cpu_engine import Engine
+from transformer.decoding.search import StepModel
+from transformer.translation.translator import Translator
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module scripts/compute_types.py."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return importlib.import_module("compute_types")
+
+
+def table(printed: str) -> dict[str, list[str]]:
+    """The columns after the name, by the name of what decoded."""
+    cells = [
+        [c.strip() for c in row.split("|")[2:-1]] for row in printed.splitlines() if "|" in row
+    ]
+    return {row[0]: row[1:] for row in cells[2:]}
+
+
+def test_every_type_has_its_row_and_float32_the_tokens_of_the_model(
+    script: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--model", str(ROOT / "checkpoints/es-en"), "--test", str(ROOT / "data/test.tsv")]
+    assert script.main([*flags, "--limit", "12"]) == 0
+    printed = capsys.readouterr().out
+    found = table(printed)
+    assert {"plain model", "float32", "bfloat16", "int8, PyTorch's"} <= found.keys()
+    assert ("int8, own kernels" in found) != ("skipped: int8" in printed)
+    assert found["float32"] == [found["plain model"][0], "+0.00", "12 of 12"]
+
+
+def test_an_engine_that_says_something_else_is_seen(
+    script: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    random_checkpoint: Path,
+    tmp_path: Path,
+) -> None:
+    other = Translator.load(random_checkpoint, "cpu", "float32").model
+    with torch.no_grad():
+        other.embedding.weight.neg_()
+
+    def ways(plain: Translator) -> dict[str, Callable[[], StepModel]]:
+        return {"plain model": lambda: plain.model, "float32": lambda: Engine(other, "float32")}
+
+    monkeypatch.setattr(script, "ways", ways)
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("es\ten\nhola\thi\nadiós\tbye\n", encoding="utf-8")
+    assert script.main(["--model", str(random_checkpoint), "--test", str(pairs)]) == 0
+    found = table(capsys.readouterr().out)
+    assert found["plain model"][-1] == "2 of 2"
+    assert found["float32"][-1] == "0 of 2"
+
+
+def test_a_set_that_is_not_there_is_one_line(
+    script: Any, capsys: pytest.CaptureFixture[str], random_checkpoint: Path
+) -> None:
+    assert script.main(["--model", str(random_checkpoint), "--test", "no.tsv"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

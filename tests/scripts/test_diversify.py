@@ -1,0 +1,111 @@
+"""A model's own translations: which of a beam is kept, what is left out, what the file holds."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from scripts.corpus import diversify
+from transformer.config import DecodeConfig
+from transformer.corpus.readers import read_pairs
+from transformer.translation.translator import Candidate, Translation, Translator
+
+
+class Beams:
+    """Gives the translations that are written down."""
+
+    src_lang, tgt_lang = "es", "en"
+
+    def __init__(self, found: dict[str, list[str]]) -> None:
+        self.found = found
+
+    def stream(self, lines: Iterable[str], decode: DecodeConfig) -> Iterator[Translation]:
+        for line in lines:
+            texts = self.found[line][: decode.n_best]
+            candidates = tuple(Candidate(text=text, score=0.0, tokens=()) for text in texts)
+            yield Translation(source=line, candidates=candidates)
+
+
+BEAMS = {
+    "Nadie ve el agua.": ["Someone sees.", "Nobody can see the water.", "Nobody sees the water ."],
+    "Tengo hambre.": ["I am a hunger.", "I'm hungry."],
+    "No.": ["The cat is on the mat."],
+}
+PAIRS = [
+    ("Nadie ve el agua.", "Nobody sees the water."),
+    ("Tengo hambre.", "I'm hungry."),
+    ("No.", "No."),
+]
+
+
+def chosen(n_best: int) -> tuple[list[tuple[str, str]], Counter[str]]:
+    counts: Counter[str] = Counter()
+    translator = cast(Translator, Beams(BEAMS))
+    decode = DecodeConfig(beam_size=3, n_best=n_best)
+    return list(diversify.own_pairs(translator, PAIRS, decode, 50.0, counts)), counts
+
+
+def test_the_nearest_of_the_beam_is_kept_and_what_teaches_nothing_left_out() -> None:
+    pairs, counts = chosen(3)
+    assert pairs == [("Nadie ve el agua.", "Nobody sees the water .")]
+    assert counts == {"written": 1, "equal to the reference": 1, "too far from it": 1}
+
+
+def test_one_translation_has_nothing_to_choose_from() -> None:
+    pairs, counts = chosen(1)
+    assert pairs == []
+    assert counts == {"too far from it": 3}
+
+
+def test_the_file_is_a_corpus_for_both_directions(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my.tsv").write_text("en\tes\nThe cat.\tEl  gato.\nA dog.\tUn perro.\n")
+    flags = ["--model", str(random_checkpoint), "--pairs", str(tmp_path / "my.tsv")]
+    output = tmp_path / "own.tsv"
+    assert diversify.main([*flags, "--output", str(output), "--at-least", "0"]) == 0
+    assert capsys.readouterr().out == "2 written\n"
+    pairs = list(read_pairs(str(output), "es", "en"))
+    assert [src for src, _ in pairs] == ["El gato.", "Un perro."]
+    assert [pair[::-1] for pair in pairs] == list(read_pairs(str(output), "en", "es"))
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("1", ("Tengo hambre.", "I am a hunger.")),
+        ("2", ("Nadie ve el agua.", "Nobody can see the water.")),
+    ],
+)
+def test_a_place_of_the_beam_is_taken_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, expected: tuple[str, str]
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
+    (tmp_path / "my.tsv").write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS))
+    output = tmp_path / "own.tsv"
+    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    assert diversify.main([*flags, "--place", place, "--at-least", "20"]) == 0
+    assert list(read_pairs(str(output), "es", "en")) == [expected]
+
+
+def test_a_place_beyond_the_beam_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
+    (tmp_path / "my.tsv").write_text("es\ten\nSí.\tYes.\n")
+    output = tmp_path / "own.tsv"
+    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    assert diversify.main([*flags, "--place", "5"]) == 2
+    assert "expected a --place from 1 to --beam-size 4" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_another_kind_of_file_is_refused(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--model", str(random_checkpoint), "--pairs", "my.tsv"]
+    with pytest.raises(SystemExit, match="2"):
+        diversify.main([*flags, "--output", str(tmp_path / "own.txt")])
+    assert "expected a name that ends in .tsv, got" in capsys.readouterr().err

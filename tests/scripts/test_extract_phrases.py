@@ -1,0 +1,93 @@
+"""Words and phrases read off a corpus: the alignment by hand, the phrases, the file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scripts.corpus import extract_phrases as phrases
+from transformer.corpus.readers import read_pairs
+
+TEXTS = [
+    ("la casa", "the house"),
+    ("la casa roja", "the red house"),
+    ("la mesa roja", "the red table"),
+    ("una mesa", "a table"),
+    ("una casa", "a house"),
+    ("roja", "red"),
+    ("mesa", "table"),
+]
+
+
+def linked(texts: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """The target words of each pair, each with the source word that it is linked to."""
+    sides = [[text.split() for text in side] for side in zip(*texts, strict=True)]
+    found = phrases.links(phrases.numbered(sides[0]), phrases.numbered(sides[1]))
+    return [
+        [(e[i], f[int(j)] if j >= 0 else "") for i, j in enumerate(places)]
+        for f, e, places in zip(*sides, found, strict=True)
+    ]
+
+
+def test_model_one_finds_which_word_is_which_where_the_order_differs() -> None:
+    assert linked(TEXTS)[1] == [("the", "la"), ("red", "roja"), ("house", "casa")]
+    assert linked(TEXTS)[2] == [("the", "la"), ("red", "roja"), ("table", "mesa")]
+
+
+def test_one_step_of_em_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of "la casa, una casa" and "the house, a house": t(house | casa) = (1/2 + 1/2) / 2."""
+    monkeypatch.setattr(phrases, "TENSION", 0.0)
+    monkeypatch.setattr(phrases, "NULL", 0.0)
+    both = [np.array([1, 2]), np.array([3, 2])]
+    text = phrases.bitext(both, both)
+    chance = phrases.learned(text, np.ones(len(text.source_of_pair)))
+    casa = chance[text.source_of_pair == 2]
+    assert sorted(casa) == pytest.approx([0.25, 0.25, 0.5])
+
+
+def test_a_phrase_is_linked_into_its_partner_only() -> None:
+    up, down = np.array([0, 2, 1]), np.array([0, 2, 1])  # la casa roja: the red house
+    spans = set(phrases.phrases(up, down, 3))
+    assert ((1, 3), (1, 3)) in spans  # casa roja: red house
+    assert ((0, 3), (0, 3)) in spans
+    assert ((0, 2), (0, 3)) not in spans  # la casa: the red house, whose red is elsewhere
+    assert len(spans) == 5
+
+
+def test_no_phrase_begins_or_ends_with_a_word_without_a_partner() -> None:
+    up, down = np.array([0]), np.array([0, -1])
+    assert set(phrases.phrases(up, down, 3)) == {((0, 1), (0, 1))}
+
+
+def test_the_most_frequent_translation_of_what_is_frequent_enough() -> None:
+    counts = {("banco", "bank"): 5, ("banco", "bench"): 4, ("raro", "odd"): 2, ("a", "b"): 3}
+    counts |= {("a", other): 2 for other in "cdefghijk"}
+    assert list(phrases.chosen(counts, least=3, share=0.25)) == [("banco", "bank")]
+
+
+def test_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus, output = tmp_path / "my.tsv", tmp_path / "phrases.tsv"
+    rows = [f"{src.capitalize()}.\t{tgt.capitalize()}." for src, tgt in TEXTS for _ in range(3)]
+    corpus.write_text("\n".join(["es\ten", *rows]) + "\n")
+    flags = ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+    assert phrases.main(flags) == 0
+    found = list(read_pairs(str(output), "es", "en"))
+    assert {("casa", "house"), ("Casa", "House"), ("casa roja", "red house")} <= set(found)
+    assert capsys.readouterr().out.endswith("phrases of 21 pairs\n")
+    assert phrases.main([*flags, "--max-chars", "3"]) == 2
+    assert "expected pairs of at most 3 characters" in capsys.readouterr().err
+
+
+def test_single_words_in_a_file_of_their_own(tmp_path: Path) -> None:
+    corpus, output, words = (tmp_path / name for name in ("my.tsv", "phrases.tsv", "words.tsv"))
+    rows = [f"{src}\t{tgt}" for src, tgt in TEXTS for _ in range(3)]
+    corpus.write_text("\n".join(["es\ten", *rows]) + "\n")
+    flags = ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+    assert phrases.main(flags) == 0
+    whole = set(read_pairs(str(output), "es", "en"))
+    assert phrases.main([*flags, "--words", str(words)]) == 0
+    apart = set(read_pairs(str(words), "es", "en")), set(read_pairs(str(output), "es", "en"))
+    assert {("casa", "house"), ("Casa", "House")} <= apart[0]
+    assert ("casa roja", "red house") in apart[1]
+    assert apart[0] | apart[1] == whole
+    assert not apart[0] & apart[1]

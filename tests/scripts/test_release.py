@@ -1,0 +1,66 @@
+"""scripts/release.py: a compact copy, or the mean of several checkpoints, with its self-test."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from transformer.checkpoint import weights as checkpoint
+from transformer.config import ModelConfig, UserError
+from transformer.model import Transformer
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+release = importlib.import_module("release")
+
+
+def test_of_several_checkpoints_the_mean_is_released(
+    random_checkpoint: Path, tmp_path: Path
+) -> None:
+    opened = checkpoint.load(random_checkpoint)
+    moved = {name: t + 0.5 for name, t in opened.model.state_dict().items()}
+    langs = opened.src_lang, opened.tgt_lang
+    checkpoint.save(tmp_path / "b", moved, opened.model.config, opened.tokenizer, langs, "# B\n")
+    sources = [str(random_checkpoint), str(tmp_path / "b")]
+    assert release.main([*sources, str(tmp_path / "mean")]) == 0
+    found = checkpoint.load_weights(tmp_path / "mean")
+    assert {t.dtype for t in found.values()} == {torch.float16}
+    for name, tensor in opened.model.state_dict().items():
+        assert_close(found[name].float(), tensor + 0.25, rtol=1e-3, atol=1e-3)
+    assert (tmp_path / "mean" / "README.md").read_text() == "# B\n"
+    assert (tmp_path / "mean" / "selftest.json").is_file()
+
+
+def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> None:
+    tokenizer = checkpoint.load(ROOT / "checkpoints" / "es-en").tokenizer
+    shape: dict[str, Any] = {"n_heads": 2, "d_model": 8, "d_ff": 16, "n_decoder_layers": 1}
+    paths = []
+    for depth in (1, 2):
+        config = ModelConfig(vocab_size=8000, n_encoder_layers=depth, norm="pre", **shape)
+        torch.manual_seed(depth)
+        weights = Transformer(config).state_dict()
+        paths.append(tmp_path / str(depth))
+        checkpoint.save(paths[-1], weights, config, tokenizer, ("es", "en"), "# Of two\n")
+    last = checkpoint.load(paths[1])
+    found = checkpoint.mean(release.alike(paths, last))
+    small = checkpoint.load_weights(paths[0])
+    for name, tensor in last.model.state_dict().items():
+        if name in small:
+            assert_close(found[name].float(), (tensor + small[name]) / 2)
+    added = "encoder.1.feed_forward.contract.weight"  # zero in the small one as it grows
+    assert_close(found[added].float(), last.model.state_dict()[added] / 2)
+    with pytest.raises(UserError, match=r"no larger than the last.*n-encoder-layers"):
+        checkpoint.mean(release.alike(paths[::-1], checkpoint.load(paths[0])))
+
+
+def test_models_of_different_vocabularies_have_no_mean(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    released = ROOT / "checkpoints" / "es-en"
+    assert release.main([str(released), str(random_checkpoint), str(tmp_path / "mean")]) == 2
+    assert "expected checkpoints of one vocabulary" in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()

@@ -1,0 +1,129 @@
+"""What is protected in a text, and that it comes back unchanged."""
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.config import SLOTS
+from transformer.text.placeholders import KINDS, Missing, Span, find, mask, missing, restore
+
+MARKUP = tuple(kind for kind in KINDS if kind != "number")
+
+FOUND = [  # a text and what is protected in it
+    ("Visite https://www.ejemplo.es/a?b=1&c=2.", ["url https://www.ejemplo.es/a?b=1&c=2"]),
+    ("(véase http://es.wikipedia.org/wiki/Tilo_(árbol)).",
+     ["url http://es.wikipedia.org/wiki/Tilo_(árbol)"]),
+    ("Está en www.ejemplo.es, creo.", ["url www.ejemplo.es"]),
+    ("Go to example.com/docs/intro or example.org!",
+     ["url example.com/docs/intro", "url example.org"]),
+    ("«https://a.es/x»…", ["url https://a.es/x"]),
+    ("FTP://files.example.com:21/x", ["url FTP://files.example.com:21/x"]),
+    ("http://... no es nada", []),
+    ("Escriba a ana.perez+web@correo.ejemplo.es.", ["email ana.perez+web@correo.ejemplo.es"]),
+    ("Hello %1$s, %s and %d and %5.2f and %(name)s!",
+     ["placeholder %1$s", "placeholder %s", "placeholder %d", "placeholder %5.2f",
+      "placeholder %(name)s"]),
+    ("{0} y {nombre} y {} y {{person.name}} y {{ a b }}",
+     ["placeholder {0}", "placeholder {nombre}", "placeholder {}", "placeholder {{person.name}}",
+      "placeholder {{ a b }}"]),
+    ("${user.id} #{x} $total :first_name",
+     ["placeholder ${user.id}", "placeholder #{x}", "placeholder $total",
+      "placeholder :first_name"]),
+    ("El 100 % de los casos, 5 % desde ayer, 50%de más.", ["number 100", "number 5", "number 50"]),
+    ("Cuesta US$ 5 o U$S 7 :D :hola", ["number 5", "number 7"]),
+    ("Esto <b>es</b> un <a href=\"x.html\">enlace</a><br/>.",
+     ["tag <b>", "tag </b>", 'tag <a href="x.html">', "tag </a>", "tag <br/>"]),
+    ("<0>uno</0>", ["tag <0>", "tag </0>"]),
+    ("3 < 4 y 5 > 2", ["number 3", "number 4", "number 5", "number 2"]),
+    ("Use `ls -l 3` y `x.", ["code `ls -l 3`"]),
+    ("Son 1.234,56 o 3; a las 12:30 del 2024-05-01, 15%.",
+     ["number 1.234,56", "number 3", "number 12:30", "number 2024-05-01", "number 15%"]),
+    ("El B2, la 3D y el 1º.", []),
+    ("and/or, a.m./p.m., p. ej. y etc.", []),
+    ("Te dije que no.Y ya está: Sr.López/Ruiz", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), FOUND)
+def test_what_is_to_be_copied_is_found(text: str, expected: list[str]) -> None:
+    assert [f"{span.kind} {text[span.start : span.end]}" for span in find(text)] == expected
+
+
+def test_a_span_says_where_it_is() -> None:
+    assert find("a %s b") == (Span(2, 4, "placeholder"),)
+
+
+def test_spans_become_slots_in_order_each_its_own() -> None:
+    masked, originals = mask("De %s a %s: 3 en www.a.es.", MARKUP)
+    assert masked == f"De {SLOTS[0]} a {SLOTS[1]}: 3 en {SLOTS[2]}."
+    assert originals == ("%s", "%s", "www.a.es")
+    assert restore(f"{SLOTS[2]}: {SLOTS[1]}, {SLOTS[0]}", originals) == "www.a.es: %s, %s"
+
+
+def test_a_number_in_an_address_is_not_masked_alone() -> None:
+    assert mask("7 www.a.es/7", ["number"]) == (f"{SLOTS[0]} www.a.es/7", ("7",))
+
+
+def test_more_spans_than_slots_stay_as_they_are() -> None:
+    masked, originals = mask(" ".join(["%s"] * 10), KINDS)
+    assert masked == " ".join([*SLOTS, "%s", "%s"])
+    assert originals == ("%s",) * 8
+
+
+def test_slot_characters_of_the_text_mean_themselves() -> None:
+    text = f"a {SLOTS[3]} b %s {SLOTS[0]}"
+    masked, originals = mask(text, KINDS)
+    assert masked == f"a {SLOTS[0]} b {SLOTS[1]} {SLOTS[2]}"
+    assert originals == (SLOTS[3], "%s", SLOTS[0])
+    assert restore(masked, originals) == text
+
+
+def test_slot_characters_beyond_the_slots_are_left_out() -> None:
+    masked, originals = mask(" ".join(["%s"] * 8) + f" a{SLOTS[2]}b", KINDS)
+    assert restore(masked, originals) == " ".join(["%s"] * 8) + " ab"
+
+
+def test_what_did_not_come_out_once_is_named() -> None:
+    assert not missing(f"{SLOTS[1]} {SLOTS[0]}", ("x", "y"))
+    found = missing(f"{SLOTS[2]} {SLOTS[2]} {SLOTS[5]} {SLOTS[0]}", ("x", "y", "z"))
+    assert found
+    assert found == Missing(lost=(1,), repeated=(2,), invented=(5,))
+    assert restore(f"a{SLOTS[5]}b", ("x",)) == "ab"
+
+
+PARTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from([*(text for text, _ in FOUND), *SLOTS, *"<>{}%$`@./:1 ()"]),
+)
+
+
+@given(st.lists(PARTS, max_size=12).map("".join), st.sets(st.sampled_from(KINDS)))
+def test_masked_and_restored_is_the_text(text: str, kinds: set[object]) -> None:
+    chosen = [kind for kind in KINDS if kind in kinds]
+    spans = find(text)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
+    assert all(span.start < span.end for span in spans)
+    masked, originals = mask(text, chosen)
+    assert not missing(masked, originals)
+    if len(originals) < len(SLOTS):
+        assert restore(masked, originals) == text
+    else:
+        assert restore(masked, originals).translate({ord(c): None for c in SLOTS}) == (
+            text.translate({ord(c): None for c in SLOTS})
+        )
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["a", "a.", "1.", "1", "1,1.a", "`", "<a ", "</", "{{", "${", "%", "%(", "a@", "a@a.", "-.",
+     "http://", "www.", "www.a(", ")", "a.b:1", "$", ":a", "a b ", "{a", "<1", "@", "%1$", ":a_",
+     "."],
+)  # fmt: skip
+def test_finding_takes_linear_time(part: str) -> None:
+    for text in (part * 60_000, "www." + part * 60_000 + "!", part * 60_000 + "%s"):
+        started = time.perf_counter()
+        find(text)
+        assert time.perf_counter() - started < 2

@@ -1,0 +1,207 @@
+"""Slips of the keyboard: what is undone, what stays, where the words come from."""
+
+import random
+import runpy
+from pathlib import Path
+
+import pytest
+
+from transformer.corpus import noise
+from transformer.text import spelling
+from transformer.text.spelling import (
+    Words,
+    correct,
+    count,
+    count_accents,
+    plain,
+    restore_accents,
+    sources,
+    words,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+KNOWN = Words({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"caza", "wombat"}))
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language with the few words of this file."""
+    monkeypatch.setattr(spelling, "words", {"es": KNOWN}.get)
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        ("qiero", "quiero"),  # lost
+        ("quierro", "quiero"),  # doubled
+        ("quireo", "quiero"),  # swapped
+        ("uqiero", "quiero"),
+        ("quirro", "quiero"),  # the key beside
+        ("manana", "mañana"),  # unmarked
+        ("ccasa", "casa"),
+    ],
+)
+def test_a_slip_is_undone(typed: str, word: str) -> None:
+    assert word in set(sources(typed))
+    assert KNOWN.correction(typed) == word
+
+
+def test_whatever_slips_the_training_makes_can_be_undone() -> None:
+    rng = random.Random(0)
+    for word in ("quiero", "biblioteca", "llamada", "house", "señora"):
+        for _ in range(60):
+            slipped = noise.typos(word, "", rng)[0]
+            assert word == slipped or word in set(sources(slipped))
+
+
+@pytest.mark.parametrize("word", ["caza", "wombat", "casa", "xyzzy", "combat", ""])
+def test_what_is_known_stays_and_so_does_what_nothing_is_near(word: str) -> None:
+    assert KNOWN.correction(word) == word
+
+
+def test_the_more_frequent_word_was_meant() -> None:
+    assert {"casa", "cosa"} <= set(sources("csa"))
+    assert KNOWN.correction("csa") == "casa"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Qiero.",
+        "QIERO",
+        "{qiero}",
+        "a@qiero.es",
+        "qiero's",
+        "pre-qiero",
+        "qie ro",
+        "qiero_x",
+        "q" * 9999,
+    ],
+)
+@pytest.mark.usefixtures("counted")
+def test_names_addresses_and_codes_stay(text: str) -> None:
+    assert correct(text, "es", len) == (text, [])
+
+
+@pytest.mark.usefixtures("counted")
+def test_every_slip_is_undone_and_told() -> None:
+    text, undone = correct("No qiero ir, manana sí.", "es", lambda word: 2)
+    assert text == "No quiero ir, mañana sí."
+    assert undone == ["qiero read as quiero", "manana read as mañana"]
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_word_that_the_model_knows_as_well_stays() -> None:
+    pieces = {"qiero": 1, "quiero": 2}
+    assert correct("No qiero.", "es", pieces.__getitem__) == ("No qiero.", [])
+    assert correct("No qiero.", "es", lambda _: 1)[1] == ["qiero read as quiero"]
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_language_that_was_not_counted_is_left_alone() -> None:
+    assert correct("No qiero.", "ca", len) == ("No qiero.", [])
+
+
+def test_frequent_words_come_in_the_order_of_their_frequency_the_others_sorted() -> None:
+    texts = ["La casa, la mesa."] * 20 + ["La casa"] + ["zeta ala l'eau don't"]
+    assert count(texts) == (["la", "casa", "mesa"], ["ala", "zeta"])
+
+
+@pytest.mark.parametrize(
+    ("lang", "frequent", "known"),
+    [("es", "biblioteca", "mesa"), ("en", "library", "table")],
+)
+def test_the_tables_hold_what_is_frequent_and_what_is_rare(
+    lang: str, frequent: str, known: str
+) -> None:
+    found = words(lang)
+    assert found is not None
+    assert {frequent, known} <= found.rank.keys()
+    assert not found.rank.keys() & found.others
+    assert len(found.others) > len(found.rank) > 10_000
+
+
+def test_the_script_writes_both_tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(spelling, "FOLDER", tmp_path)
+    main = runpy.run_path(str(ROOT / "data" / "spelling.py"))["main"]
+    main([str(ROOT / "data" / "test.tsv")])
+    words.cache_clear()
+    spanish, english = words("es"), words("en")
+    words.cache_clear()
+    assert spanish is not None
+    assert english is not None
+    assert "casa" in {*spanish.rank, *spanish.others}
+    assert "house" in {*english.rank, *english.others}
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelt"),
+    [
+        ("El nino tiene tres anos.", "El niño tiene tres años."),
+        ("TAMBIEN MANANA", "TAMBIÉN MAÑANA"),
+        ("Quizas venga despues.", "Quizás venga después."),
+        ("Que hora es?", "¿Qué hora es?"),
+        ("Hola, como te llamas?", "Hola, ¿cómo te llamas?"),
+        ("Por que no vienes?", "¿Por qué no vienes?"),
+        ("A que hora sale el tren?", "¿A qué hora sale el tren?"),
+        ("Bien, gracias. Y tu?", "Bien, gracias. ¿Y tu?"),
+        ("«Vienes manana?»", "«Vienes mañana?»"),
+        ("Que bonito!", "¡Que bonito!"),
+        ('"3 o 4?"', '"3 o 4?"'),
+        ("- 3 o 4?", "- ¿3 o 4?"),
+        ("?", "?"),
+        ("", ""),
+    ],
+)
+def test_what_only_one_spelling_fits_is_restored(typed: str, spelt: str) -> None:
+    assert restore_accents(typed) == spelt
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Esta mujer trabaja como un caballo.",  # all of it may be meant so
+        "Miro la casa.",
+        "Mañana despues.",  # whoever types one accent means the others
+        "¿Dónde está la biblioteca?",
+        "El libro que quiero.",
+        "Como carne los lunes.",
+        "https 3,5 %",
+    ],
+)
+def test_what_is_right_or_open_stays(text: str) -> None:
+    assert restore_accents(text) == text
+
+
+def test_words_keep_their_number_and_their_length() -> None:
+    text = "El senor Lopez leyo un articulo de opinion en la pagina tres."
+    assert [len(word) for word in restore_accents(text).split()] == [
+        len(word) for word in text.split()
+    ]
+    assert plain(restore_accents(text)) == text
+
+
+def test_only_words_that_no_other_one_would_be_are_counted() -> None:
+    texts = ["La lección está aquí, como si nada."] * 3
+    texts += ["Está sólo aquí.", "Esta lección.", "lección aquí", "manana tambien", "única"]
+    assert count_accents(texts) == [
+        "aquí",
+        "lección",
+    ]  # "está" and "esta" are two, "única" is too rare
+    assert count_accents([*texts, *(["La leccion está mal."] * 2)]) == ["aquí"]
+
+
+def test_the_table_is_words_in_order_and_its_script_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = spelling.ACCENTS.read_text(encoding="utf-8").split()
+    assert words == sorted(set(words))
+    assert {"mañana", "también", "después", "más", "niño"} <= {*words}
+    assert not {"esta", "está", "él", "si", "sí", "miro", "miró"} & {*words}
+    monkeypatch.setattr(spelling, "ACCENTS", tmp_path / "accents.tsv")
+    main = runpy.run_path(str(ROOT / "data" / "accents.py"))["main"]
+    main([str(ROOT / "data" / "test.tsv")])
+    assert "señor" in (tmp_path / "accents.tsv").read_text(encoding="utf-8").split()

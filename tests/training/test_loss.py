@@ -1,0 +1,301 @@
+"""The loss against torch's cross-entropy, in value and gradient."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from transformer.config import BOS_ID, PAD_ID, ModelConfig, TrainConfig
+from transformer.model import Transformer
+from transformer.training import loss
+from transformer.training.loss import LossModel, cross_entropy, projected_cross_entropy
+
+B, T, D, V = 2, 7, 11, 13
+SMOOTHING = pytest.mark.parametrize("smoothing", [0.0, 0.1])
+
+
+def example(dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+    """Logits (B, T, V), of which a gradient is wanted, and targets (B, T) with padding."""
+    torch.manual_seed(1)
+    logits = (3 * torch.randn(B, T, V)).to(dtype).requires_grad_()
+    return logits, torch.tensor([[5, 6, 12, 2, 0, 0, 0], [4, 7, 7, 1, 3, 11, 2]])
+
+
+def reference(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    flat = logits.flatten(0, 1), target.flatten()
+    return F.cross_entropy(*flat, ignore_index=PAD_ID, label_smoothing=smoothing, reduction="sum")
+
+
+@SMOOTHING
+def test_sum_and_gradient_agree_with_torch(smoothing: float) -> None:
+    logits, target = example()
+    expected = reference(logits, target, smoothing)
+    (slope,) = torch.autograd.grad(expected, logits)
+    total, n_tokens = cross_entropy(logits, target, PAD_ID, smoothing)
+    total.backward()
+    assert n_tokens.item() == 11
+    assert_close(total, expected)
+    assert_close(logits.grad, slope)
+
+
+def test_the_sum_is_minus_the_log_probabilities_of_the_right_tokens() -> None:
+    logits, target = example()
+    log_probs = logits.detach().log_softmax(-1)
+    right = [
+        log_probs[b, t, int(target[b, t])].item()
+        for b in range(B)
+        for t in range(T)
+        if target[b, t] != PAD_ID
+    ]
+    assert cross_entropy(logits, target, PAD_ID)[0].item() == pytest.approx(-sum(right), rel=1e-6)
+
+
+def test_an_even_guess_costs_the_log_of_the_vocabulary_with_or_without_smoothing() -> None:
+    _, target = example()
+    for smoothing in (0.0, 0.1, 0.9):
+        total, n_tokens = cross_entropy(torch.zeros(B, T, V), target, PAD_ID, smoothing)
+        assert_close(total / n_tokens, torch.tensor(float(V)).log())
+
+
+@SMOOTHING
+def test_bfloat16_logits_are_summed_in_float32(smoothing: float) -> None:
+    logits, target = example(torch.bfloat16)
+    exact = logits.detach().float().requires_grad_()
+    expected = reference(exact, target, smoothing)
+    expected.backward()
+    total, _ = cross_entropy(logits, target, PAD_ID, smoothing)
+    total.backward()
+    assert total.dtype == torch.float32
+    assert_close(total, expected)
+    assert logits.grad is not None
+    assert exact.grad is not None
+    assert logits.grad.dtype == torch.bfloat16
+    assert_close(logits.grad, exact.grad.bfloat16())
+
+
+def test_the_gradient_carries_what_the_loss_is_multiplied_by() -> None:
+    logits, target = example()
+    (once,) = torch.autograd.grad(cross_entropy(logits, target, PAD_ID, 0.1)[0], logits)
+    half = cross_entropy(logits, target, PAD_ID, 0.1)[0] * 0.5
+    assert_close(torch.autograd.grad(half, logits)[0], once / 2)
+
+
+def test_padding_has_no_gradient_and_costs_nothing() -> None:
+    logits, target = example()
+    total, _ = cross_entropy(logits, target, PAD_ID, 0.1)
+    total.backward()
+    assert logits.grad is not None
+    assert torch.equal((logits.grad != 0).any(-1), target != PAD_ID)
+    total, n_tokens = cross_entropy(logits, torch.full((B, T), PAD_ID), PAD_ID, 0.1)
+    assert (total.item(), n_tokens.item()) == (0.0, 0)
+
+
+def test_another_id_can_stand_for_padding() -> None:
+    logits, target = example()
+    swapped = torch.where(target == PAD_ID, 9, target)
+    expected = cross_entropy(logits, target, PAD_ID, 0.1)
+    assert_close(cross_entropy(logits, swapped, 9, 0.1), expected)
+
+
+def projected_example() -> tuple[Tensor, Tensor, Tensor]:
+    """The last layer's output (B, T, D), the output table (V, D) and targets (B, T)."""
+    torch.manual_seed(1)
+    x, weight = torch.randn(B, T, D, requires_grad=True), torch.randn(V, D, requires_grad=True)
+    return x, weight, example()[1]
+
+
+@SMOOTHING
+@pytest.mark.parametrize("chunk", [1, 3 * V, 5 * V + 2, 11 * V, 2**22])
+def test_the_projected_loss_agrees_with_torch_wherever_the_chunks_end(
+    smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss, "CHUNK", chunk)
+    x, weight, target = projected_example()
+    expected = reference(x @ weight.T, target, smoothing)
+    slopes = torch.autograd.grad(expected, (x, weight))
+    total = projected_cross_entropy(x, weight, target, PAD_ID, smoothing)
+    assert_close(total, expected)
+    assert_close(torch.autograd.grad(total, (x, weight)), slopes)
+
+
+def test_the_projected_loss_carries_what_it_is_multiplied_by() -> None:
+    x, weight, target = projected_example()
+    whole = projected_cross_entropy(x, weight, target, PAD_ID, 0.1)
+    half = projected_cross_entropy(x, weight, target, PAD_ID, 0.1) * 0.5
+    once = torch.autograd.grad(whole, (x, weight))
+    assert_close(torch.autograd.grad(half, (x, weight)), tuple(slope / 2 for slope in once))
+
+
+@SMOOTHING
+def test_the_projected_loss_multiplies_in_bfloat16_under_autocast(smoothing: float) -> None:
+    x, weight, target = projected_example()
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = reference((x @ weight.T).float(), target, smoothing)
+        total = projected_cross_entropy(x, weight, target, PAD_ID, smoothing)
+    assert total.dtype == torch.float32
+    assert_close(total, expected, rtol=1e-3, atol=1e-3)
+    slopes = torch.autograd.grad(expected, (x, weight))
+    for slope, wanted in zip(torch.autograd.grad(total, (x, weight)), slopes, strict=True):
+        assert slope.dtype == torch.float32
+        assert_close(slope, wanted, rtol=0.05, atol=0.05)
+
+
+def test_padding_costs_the_projected_loss_nothing() -> None:
+    x, weight, target = projected_example()
+    projected_cross_entropy(x, weight, target, PAD_ID, 0.1).backward()
+    assert x.grad is not None
+    assert torch.equal((x.grad != 0).any(-1), target != PAD_ID)
+
+
+def test_a_batch_of_nothing_but_padding_has_no_projected_loss() -> None:
+    x, weight, target = projected_example()
+    total = projected_cross_entropy(x, weight, torch.full_like(target, PAD_ID), PAD_ID, 0.1)
+    total.backward()
+    assert total.item() == 0.0
+    assert weight.grad is None or not weight.grad.any()
+
+
+def test_a_second_backward_pass_is_refused() -> None:
+    x, weight, target = projected_example()
+    total = projected_cross_entropy(x, weight, target, PAD_ID)
+    total.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="expected one backward pass through this loss"):
+        total.backward()
+
+
+Batches = list[tuple[Tensor, Tensor]]
+
+
+def whole_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -> Tensor:
+    return cross_entropy(model(src, tgt), target, PAD_ID, 0.1)[0]
+
+
+def chunked_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -> Tensor:
+    x, _ = model.read(tgt, model.encode(src))
+    return projected_cross_entropy(x, model.embedding.weight, target, PAD_ID, 0.1)
+
+
+def gradients(
+    model: Transformer,
+    total_of: Callable[[Transformer, Tensor, Tensor, Tensor], Tensor],
+    batches: Batches,
+) -> dict[str, Tensor]:
+    """Those of the summed loss over all batches, divided once by all their tokens."""
+    model.zero_grad()
+    for src, tgt in batches:
+        total_of(model, src, tgt[:, :-1], tgt[:, 1:]).backward()
+    n_tokens = sum(int((tgt[:, 1:] != PAD_ID).sum()) for _, tgt in batches)
+    return {n: p.grad / n_tokens for n, p in model.named_parameters() if p.grad is not None}
+
+
+def uneven_batches() -> tuple[Batches, Batches]:
+    """Eight sentences as one batch, and as four that are as wide as their longest sentence."""
+    torch.manual_seed(2)
+    lengths = [3, 2, 11, 9, 5, 5, 2, 7]
+    src, tgt = torch.randint(4, V, (8, 11)), torch.randint(4, V, (8, 11))
+    tgt[:, 0] = BOS_ID
+    for row, length in enumerate(lengths):
+        src[row, length:], tgt[row, length:] = PAD_ID, PAD_ID
+    widths = [max(lengths[i : i + 2]) for i in range(0, 8, 2)]
+    micro = [
+        (src[2 * i : 2 * i + 2, :width], tgt[2 * i : 2 * i + 2, :width])
+        for i, width in enumerate(widths)
+    ]
+    return [(src, tgt)], micro
+
+
+@pytest.mark.parametrize("total_of", [whole_logits, chunked_logits])
+def test_four_uneven_micro_batches_give_the_gradients_of_one_batch(
+    make_model: Callable[..., Transformer],
+    total_of: Callable[[Transformer, Tensor, Tensor, Tensor], Tensor],
+) -> None:
+    model = make_model()
+    one, four = uneven_batches()
+    whole, parts = gradients(model, total_of, one), gradients(model, total_of, four)
+    assert whole.keys() == parts.keys() == dict(model.named_parameters()).keys()
+    assert_close(parts, whole, rtol=1e-4, atol=1e-5)
+
+
+def test_both_losses_give_the_model_the_same_gradients(
+    make_model: Callable[..., Transformer],
+) -> None:
+    model = make_model()
+    one, _ = uneven_batches()
+    expected = gradients(model, whole_logits, one)
+    assert_close(gradients(model, chunked_logits, one), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_activations_that_are_bfloat16_already_give_what_float32_gives() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 3, 8), torch.randn(20, 8)
+    target = torch.tensor([[4, 5, 6], [7, 8, PAD_ID]])
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        given = x.to(dtype, copy=True).requires_grad_()
+        table = weight.clone().requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = projected_cross_entropy(given, table, target, PAD_ID, 0.1)
+        loss.backward()
+        assert given.grad is not None
+        assert table.grad is not None
+        assert given.grad.dtype == dtype
+        found.append((loss.detach(), given.grad.float(), table.grad))
+    for one, other in zip(*found, strict=True):
+        assert_close(other, one, rtol=0.05, atol=0.05)
+
+
+SRC, TGT = torch.randint(4, 50, (3, 9)), torch.randint(4, 50, (3, 7))
+
+
+def build(norm: Any) -> Transformer:
+    torch.manual_seed(2)
+    return Transformer(
+        ModelConfig(
+            vocab_size=50, d_model=32, n_heads=2, n_encoder_layers=2, n_decoder_layers=2,
+            d_ff=64, dropout=0.0, norm=norm,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_in_bfloat16_the_states_are_those_of_the_plain_model_under_autocast(norm: str) -> None:
+    plain, wrapped = build(norm), build(norm)
+    loss_model = LossModel(wrapped, TrainConfig())
+    with torch.autocast("cpu", torch.bfloat16):
+        expected, _ = plain.read(TGT, plain.encode(SRC))
+        found = loss_model.read(SRC, TGT)
+        loss_model(SRC, TGT, TGT).backward()
+    assert torch.equal(found, expected)
+    assert all(p.grad is not None and p.grad.dtype is torch.float32 for p in wrapped.parameters())
+
+
+@pytest.mark.parametrize(("norm", "narrow"), [("pre", 11), ("post", 0)])
+def test_norms_that_products_read_are_cast_once(norm: str, narrow: int) -> None:
+    model = build(norm)
+    loss_model = LossModel(model, TrainConfig())
+    types = [
+        (module, output.dtype)
+        for module in model.modules()
+        if isinstance(module, nn.LayerNorm)
+        for output in [module(torch.randn(2, 32))]
+    ]
+    assert {dtype for _, dtype in types} == {torch.float32}  # no autocast, no cast
+    seen: list[torch.dtype] = []
+    for module, _ in types:
+        module.register_forward_hook(lambda _m, _i, output: seen.append(output.dtype))
+    with torch.autocast("cpu", torch.bfloat16):
+        loss_model(SRC, TGT, TGT)
+    assert seen.count(torch.bfloat16) == narrow
+    assert len(seen) == len(types)
+
+
+def test_a_loss_in_bfloat16_is_near_that_in_float32() -> None:
+    loss_model = LossModel(build("pre"), TrainConfig())
+    exact = loss_model(SRC, TGT, TGT)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = loss_model(SRC, TGT, TGT)
+    assert_close(rounded, exact, rtol=5e-3, atol=0)

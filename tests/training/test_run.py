@@ -1,0 +1,147 @@
+"""What a run tells: its limits, its lines, its records and its card."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.config import ModelConfig, TrainConfig
+from transformer.training.progress import (
+    METRICS,
+    Place,
+    append,
+    clock,
+    differences,
+    limit_reached,
+    model_card,
+    progress_line,
+    read_metrics,
+    share_done,
+)
+
+RECORD = {
+    "step": 150,
+    "epoch": 0.5,
+    "loss": 4.25,
+    "lr": 6.9877e-4,
+    "tokens_per_second": 12345.6,
+    "seconds": 3725.4,
+}
+
+
+@pytest.mark.parametrize(
+    ("limits", "place", "reason"),
+    [
+        ({}, Place(step=10**6, epoch=99, seconds=1e9, stale=99), ""),
+        ({"max_steps": 10}, Place(step=9), ""),
+        ({"max_steps": 10}, Place(step=10), "reached 10 steps"),
+        ({"max_epochs": 2}, Place(epoch=1, position=7), ""),
+        ({"max_epochs": 2}, Place(epoch=2), "reached 2 epochs"),
+        ({"max_minutes": 1.5}, Place(seconds=89.9), ""),
+        ({"max_minutes": 1.5}, Place(seconds=90.0), "reached 1.5 minutes"),
+        ({"patience": 3}, Place(stale=2), ""),
+        ({"patience": 3}, Place(stale=3), "no better score in 3 validations"),
+    ],
+)
+def test_training_ends_at_its_first_limit(
+    limits: dict[str, Any], place: Place, reason: str
+) -> None:
+    assert limit_reached(place, TrainConfig(**limits)) == reason
+
+
+@pytest.mark.parametrize(
+    ("limits", "share"),
+    [
+        ({}, 0.0),
+        ({"max_steps": 100}, 0.3),
+        ({"max_epochs": 4}, (1 + 5 / 25) / 4),
+        ({"max_minutes": 4.0}, 0.5),
+        ({"max_steps": 100, "max_minutes": 4.0, "max_epochs": 10}, 0.5),
+        ({"max_steps": 20}, 1.0),
+    ],
+)
+def test_the_nearest_limit_says_how_much_is_done(limits: dict[str, Any], share: float) -> None:
+    place = Place(step=30, epoch=1, position=5, seconds=120.0)
+    assert share_done(place, TrainConfig(**limits), 25) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00:00"), (59.6, "0:01:00"), (3725.4, "1:02:05"), (360_000, "100:00:00")],
+)
+def test_a_clock_shows_hours_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+def test_a_progress_line_says_where_training_stands() -> None:
+    line = progress_line(RECORD, 61.0)
+    for part in ("step    150", "epoch 0.50", "loss 4.250", "lr 6.99e-04", "12,346 target tokens/s",
+                 "1:02:05, 0:01:01 left"):  # fmt: skip
+        assert part in line
+    assert "left" not in progress_line(RECORD, None)
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        RECORD,
+        {"event": "validation", "step": 150, "bleu": 12.5, "note": "ñ\u2028"},
+    ]
+    for record in records:
+        append(tmp_path, record)
+    assert read_metrics(tmp_path) == records
+    lines = (tmp_path / METRICS).read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == records
+
+
+def test_a_run_without_records_has_none(tmp_path: Path) -> None:
+    assert read_metrics(tmp_path) == []
+
+
+def test_a_line_that_a_crash_cut_short_is_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    append(tmp_path, RECORD)
+    append(tmp_path, RECORD)
+    path = tmp_path / METRICS
+    whole = path.read_text()
+    for cut in range(len(whole) // 2 + 1, len(whole) - 1):
+        path.write_text(whole[:cut])
+        with caplog.at_level(logging.ERROR):
+            assert read_metrics(tmp_path) == [RECORD]
+    path.write_text(whole[:-9])
+    read_metrics(tmp_path)
+    assert "passed over a line that a crash cut short" in caplog.text
+
+
+def test_differences_name_the_settings_before_and_now() -> None:
+    before = {"seed": 1, "preset": "tiny", "max_steps": 10, "gone": 3}
+    now = {"seed": 2, "preset": "tiny", "max_steps": 20, "new": 4}
+    assert differences(before, now, ["max_steps"]) == [
+        "gone was 3 and is None",
+        "new was None and is 4",
+        "seed was 1 and is 2",
+    ]
+    assert differences(before, before, []) == []
+
+
+def test_a_card_tells_how_the_model_was_made() -> None:
+    report = {
+        "sources": [
+            {"spec": "data/train.tsv", "counts": {"kept": 12345, "empty": 1}},
+            {"spec": "hub:opus:en-es", "counts": {"empty": 5}},
+        ]
+    }
+    model, config, facts = ModelConfig(n_heads=4), TrainConfig(seed=77), {"optimiser steps": 750}
+    card = model_card(model, config, report, [("es", "en")], facts)
+    assert card.startswith("# Translation model es to en\n")
+    rows = {
+        "optimiser steps": "750",
+        "train.tsv": "12,345 pairs kept",
+        "hub:opus:en-es": "0 pairs kept",
+        "n_heads": "4",
+        "seed": "77",
+    }
+    for name, value in rows.items():
+        assert f"| {name} | {value} |" in card

@@ -1,0 +1,101 @@
+"""Both directions: which model a text goes to, that only what is needed is opened, the order."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transformer.checkpoint import locate
+from transformer.checkpoint.locate import default_model, direction
+from transformer.config import UserError
+from transformer.translation.directions import Directions
+from transformer.translation.guard import Careful
+from transformer.translation.translator import Translator
+
+ES, EN = ("es", "en"), ("en", "es")
+
+
+@pytest.fixture(scope="module")
+def folders(
+    random_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], Path]:
+    """Two folders of checkpoints: es-en, and a copy that says it is en-es."""
+    place = tmp_path_factory.mktemp("checkpoints")
+    for langs in (ES, EN):
+        copy = shutil.copytree(random_checkpoint, place / "-".join(langs))
+        values = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+        values |= {"src_lang": langs[0], "tgt_lang": langs[1]}
+        (copy / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    return {langs: place / "-".join(langs) for langs in (ES, EN)}
+
+
+@pytest.fixture
+def both(folders: dict[tuple[str, str], Path]) -> Directions:
+    return Directions(folders, "cpu", "float32", guard=False)
+
+
+def test_texts_go_by_their_language_and_come_back_in_order(both: Directions) -> None:
+    texts = ["El gato ve la casa.", "The girl wants water.", "123", "Nadie compra agua.", "ok"]
+    found = both.translate(texts)
+    assert [one.source for one in found] == texts
+    assert [one.langs for one in found] == [ES, EN, EN, ES, EN]
+    assert [one.text for one in both.stream(iter(texts), window=2)] == [one.text for one in found]
+
+
+def test_an_undecided_text_goes_with_the_one_before_it_also_across_windows(
+    both: Directions,
+) -> None:
+    texts = ["123", "The girl wants water.", "123", "123"]
+    assert [one.langs for one in both.stream(iter(texts), window=1)] == [ES, EN, EN, EN]
+
+
+def test_a_model_is_opened_when_it_is_needed_and_once(
+    both: Directions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    load = Translator.load
+
+    def watched(folder: str | Path, *rest: str) -> Translator:
+        opened.append(Path(folder).name)
+        return load(folder, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Translator, "load", watched)
+    both.translate(["El gato ve la casa."])
+    both.translate(["Nadie compra agua."])
+    assert opened == ["es-en"]
+    both.translate(["The girl wants water."], langs=EN)
+    assert opened == ["es-en", "en-es"]
+
+
+def test_one_direction_takes_all_texts(random_checkpoint: Path) -> None:
+    one = Directions.of(random_checkpoint, "cpu")
+    assert one.available == (ES,)
+    assert one.translate(["The girl wants water."])[0].langs == ES
+    assert isinstance(one.translator(ES), Careful)
+    with pytest.raises(UserError, match="expected a direction out of es-en; got en-es"):
+        one.translator(EN)
+
+
+def test_those_of_a_folder_are_found(folders: dict[tuple[str, str], Path], tmp_path: Path) -> None:
+    place = folders[ES].parent
+    assert Directions.released("cpu", places=[place]).available == (ES, EN)
+    with pytest.raises(UserError, match="expected a model for es-en or en-es, there is none"):
+        Directions.released("cpu", places=[tmp_path])
+
+
+def test_the_package_comes_before_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "PACKAGE", tmp_path / "transformer")
+    with pytest.raises(UserError, match=r"expected a model for en-es in .*checkpoints/en-es"):
+        default_model(EN)
+    (tmp_path / "checkpoints" / "es-en").mkdir(parents=True)
+    assert default_model(ES) == tmp_path / "checkpoints" / "es-en"
+    (tmp_path / "transformer" / "checkpoints" / "es-en").mkdir(parents=True)
+    assert default_model(ES) == tmp_path / "transformer" / "checkpoints" / "es-en"
+
+
+def test_one_language_twice_is_an_error() -> None:
+    with pytest.raises(UserError, match="two languages, got --from en --to en"):
+        direction("en", "en")

@@ -1,0 +1,78 @@
+"""The guard: what it takes for a fault and, more important, what not."""
+
+from pathlib import Path
+
+import pytest
+
+from transformer.translation import faults as guard
+from transformer.translation.faults import badness, faults
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+def codes(source: str, output: str, *protected: str) -> list[str]:
+    return [str(fault) for fault in faults(source, output, protected)]
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("La ensalada.", "The salad salad salad.", ["repetition"]),
+        ("Nunca vengas.", "Never ever never ever never ever.", ["repetition"]),
+        ("La casa.", "The mainstremainstremainstremainstre.", ["repetition"]),
+        ("LA CASA", "THE USAAAA", ["repetition"]),
+        ("He was invited to conferences.", "He was invited to conferences.", ["copied source"]),
+        ("Vino a la casa de mi madre ayer.", "Mother.", ["too short"]),
+        ("Hola.", "...", ["empty"]),
+        ("Hola.", "Hello, it is a day that is not the same as what they were", ["too long"]),
+        ("Nació en 1916.", "He was born in 19616.", ["number lost: 1916"]),
+        ("Hola {name}.", "Hello name.", ["missing: {name}"]),
+        ("Hola {name}.", "Hello {name} {name}.", ["doubled: {name}"]),
+    ],
+)
+def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
+    assert codes(source, output, *(["{name}"] if "{name}" in source else [])) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("Cuesta 1.234,56 euros.", "It costs 1,234.56 euros."),
+        ("Tengo 2 gatos.", "I have two cats."),
+        ("A las 17:30.", "At 5:30 p.m."),
+        ("It ends at 2:30.", "Acaba a las dos y media."),
+        ("In the 1930s.", "En los años 30."),
+        ("No, no, no, no.", "No, no, no, no."),
+        ("Muy, muy, muy bien.", "Very, very, very good."),
+        ("Nooooo.", "Noooo."),
+        ("Juan Pérez García", "Juan Pérez García"),
+        ("123", "123"),
+        ("", ""),
+        ("Hola {a} y {a}", "Hello {a} and {a}"),
+    ],
+)
+def test_what_is_right_is_no_fault(source: str, output: str) -> None:
+    assert codes(source, output, *(["{a}"] if "{a}" in source else [])) == []
+
+
+def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
+    rows = (DATA / "train.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    pairs = [row.split("\t") for row in rows]
+    wrong = [(es, en) for es, en in pairs if faults(es, en) or faults(en, es)]
+    assert len(wrong) <= len(pairs) // 1000, wrong[:20]
+
+
+def test_the_quick_look_never_hides_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (DATA / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    es, en = zip(*(row.split("\t") for row in rows), strict=True)
+    pairs = [*zip(es, en[1:], strict=False), *zip(es, es, strict=True)]
+    pairs += [(one, " ".join(other.split()[:2] * 3)) for one, other in zip(es, en, strict=True)]
+    quick = [faults(*pair) for pair in pairs]
+    monkeypatch.setattr(guard, "_is_suspect", lambda *_: True)
+    assert [faults(*pair) for pair in pairs] == quick
+    assert sum(map(bool, quick)) > 500
+
+
+def test_more_and_worse_faults_weigh_more() -> None:
+    one, other = faults("Nació en 1916.", "Born."), faults("Nació en 1916 y 1920.", "Born.")
+    assert 0 == badness(()) < badness(one) < badness(other)

@@ -1,0 +1,252 @@
+"""Careful translation: what must come out as it went in does, whatever the model makes of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from transformer.config import SLOTS, DecodeConfig
+from transformer.text.placeholders import find
+from transformer.translation.guard import Careful, foreign
+from transformer.translation.translator import GREEDY, Candidate, Translator
+
+Says = Callable[[str, DecodeConfig], str]
+TOKENS = (
+    "{name}",
+    "https://a.org/b?c=1",
+    "juan@example.com",
+    "<b>",
+    "%1$s",
+    "`ls -l`",
+    "😀",
+    "東京",
+)
+
+
+class Spoken(Translator):
+    """A translator whose model is a function of text; remembers what it was asked."""
+
+    def __init__(self, like: Translator, says: Says) -> None:
+        self.__dict__.update(vars(like))
+        self.says, self.asked = says, list[str]()
+
+    def translate_sentences(
+        self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+    ) -> list[tuple[Candidate, ...]]:
+        self.asked += sentences
+        return [(Candidate(text=self.says(s, decode), score=-1.0, tokens=()),) for s in sentences]
+
+
+@pytest.fixture(scope="module")
+def plain(random_checkpoint: Path) -> Translator:
+    return Translator.load(random_checkpoint, "cpu")
+
+
+@pytest.fixture
+def speaks(plain: Translator) -> Callable[..., tuple[Careful, Spoken]]:
+    def make(says: Says, has_slots: bool = True) -> tuple[Careful, Spoken]:
+        spoken = Spoken(plain, says)
+        careful = Careful(spoken)
+        careful.has_slots = has_slots
+        return careful, spoken
+
+    return make
+
+
+def test_a_vocabulary_that_is_made_now_has_slots(plain: Translator) -> None:
+    assert Careful(plain).has_slots
+
+
+def test_protected_tokens_pass_as_slots(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, spoken = speaks(lambda text, _: text.replace("Hola", "Hello"))
+    (result,) = careful.translate(["Hola {name}, mira https://a.org/b."])
+    assert (result.text, result.warnings) == ("Hello {name}, mira https://a.org/b.", ())
+    assert spoken.asked == [f"Hola {SLOTS[0]}, mira {SLOTS[1]}."]
+
+
+def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    careful.translate(["{name} viene manana?", "DONDE VIVE TU TIO?", "Casa azul."])
+    assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
+
+
+def test_slips_are_undone_and_told(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    (result,) = careful.translate(["Voy a la bibliotecca {bibliotecca}. No vengas."])
+    assert spoken.asked[:2] == [f"Voy a la biblioteca {SLOTS[0]}.", "No vengas."]
+    assert result.warnings == ("spelling: bibliotecca read as biblioteca",)
+    spoken.asked.clear()
+    careful.translate(["VOY A LA BIBLIOTECCA YA."])
+    assert spoken.asked[0] == "Voy a la bibliotecca ya."
+
+
+def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_surer(
+    plain: Translator,
+) -> None:
+    table = {
+        "Manzana": ("Manage", -3.2),
+        "manzana": ("apple", -0.5),
+        "Madrid": ("Madrid", -0.4),
+        "madrid": ("matrid", -3.5),
+        "Manzana.": ("Apple.", -9.0),
+        f"Me Gusta {SLOTS[0]} Leer": (f"Gust {SLOTS[0]}", -4.0),
+        f"Me gusta {SLOTS[0]} leer": (f"I like reading {SLOTS[0]}", -1.0),
+    }
+
+    class Surer(Spoken):
+        def translate_sentences(
+            self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+        ) -> list[tuple[Candidate, ...]]:
+            self.asked += sentences
+            said = [table[sentence] for sentence in sentences]
+            scored = [score if decode.scores else 0.0 for _, score in said]
+            return [
+                (Candidate(text=text, score=score, tokens=()),)
+                for (text, _), score in zip(said, scored, strict=True)
+            ]
+
+    spoken = Surer(plain, lambda text, _: text)
+    texts = ["Manzana", "manzana", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
+    results = Careful(spoken).translate(texts, DecodeConfig(scores=False))
+    expected = ["Apple", "apple", "Madrid", "Apple.", "I Like Reading {x}"]
+    assert [result.text for result in results] == expected
+    title = f"Me Gusta {SLOTS[0]} Leer"
+    assert spoken.asked == [*texts[:4], title, "manzana", "madrid", title.capitalize()]
+
+
+def test_no_character_of_a_text_is_taken_for_what_is_kept(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    careful, _ = speaks(lambda text, _: text)
+    texts = [f"Casa {mark} {{name}} manana." for mark in ("\ufffc", "\ufffd", *SLOTS)]
+    for text, found in zip(texts, careful.translate(texts), strict=True):
+        assert [found.text.count(c) for c in ("{name}", text[5])] == [1, 1]
+
+
+@pytest.mark.parametrize("has_slots", [True, False])
+@pytest.mark.parametrize("says", [lambda *_: "Nothing at all", lambda text, _: 2 * text])
+def test_what_the_model_loses_or_doubles_comes_out_once(
+    speaks: Callable[..., tuple[Careful, Spoken]], has_slots: bool, says: Says
+) -> None:
+    careful, _ = speaks(says, has_slots)
+    (result,) = careful.translate(["Hola {name}, mira <b>esto</b> ya."])
+    assert [result.text.count(token) for token in ("{name}", "<b>", "</b>")] == [1, 1, 1]
+
+
+def test_no_part_of_a_sentence_vanishes(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    words = {"Te quiero": "I love you", "mucho": " "}
+    careful, _ = speaks(lambda text, _: words.get(text, "No."), has_slots=False)
+    (result,) = careful.translate(["Te quiero {name} mucho"])
+    assert result.text == "I love you {name} mucho"
+
+
+@hypothesis.given(
+    strategies.lists(
+        strategies.sampled_from([*TOKENS, "hola", "LA CASA", "y", "no viene.", "¿Qué?", SLOTS[0]]),
+        max_size=12,
+    ),
+    strategies.booleans(),
+    strategies.booleans(),
+)
+@hypothesis.settings(max_examples=80, deadline=None)
+def test_no_protected_token_is_ever_lost(
+    plain: Translator, words: list[str], has_slots: bool, is_mute: bool
+) -> None:
+    careful = Careful(Spoken(plain, lambda text, _: "x" if is_mute else text))
+    careful.has_slots = has_slots
+    text = " ".join(words)
+    (result,) = careful.translate([text])
+    for token in TOKENS:
+        assert result.text.count(token) == text.count(token)
+    assert [s.kind for s in find(result.text)] == [s.kind for s in find(text)]
+
+
+def test_capitals_are_translated_from_small_letters(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    careful, spoken = speaks(lambda text, _: text)
+    texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
+    assert [result.text for result in careful.translate(texts)] == texts
+    assert spoken.asked[:5] == [
+        "¡Hola!",
+        f"¿Qué tal, {SLOTS[0]}?",
+        "El FBI llegó.",
+        "FBI",
+        f"La casa de mi {SLOTS[0]} madre",
+    ]
+
+
+def test_emoji_at_the_ends_are_carried_around_the_model(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    careful, spoken = speaks(lambda text, _: text.upper())
+    (result,) = careful.translate(["🎉 Feliz día. 👍🏽❤️\n"])
+    assert result.text == "🎉 FELIZ DÍA. 👍🏽❤️\n"
+    assert spoken.asked == ["Feliz día."]
+
+
+def test_a_loop_is_tried_again_and_the_better_one_taken(
+    speaks: Callable[..., tuple[Careful, Spoken]],
+) -> None:
+    def says(text: str, decode: DecodeConfig) -> str:
+        return "A salad." if decode.no_repeat_ngram else "Salad salad salad."
+
+    careful, _ = speaks(says)
+    (result,) = careful.translate(["Ensalada."])
+    assert (result.text, result.warnings) == ("A salad.", ())
+
+
+def test_a_copy_is_tried_without_its_mark(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, _ = speaks(lambda text, _: text if text.endswith(".") else "Vino a su casa")
+    (result,) = careful.translate(["She came to their house with him."])
+    assert (result.text, result.warnings) == ("Vino a su casa.", ())
+
+
+def test_a_lost_number_passes_as_a_slot(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    words = {"Nació en": "Born in", "con": "with", "gatos": "cats", "1916": "1619"}
+
+    def says(text: str, _: DecodeConfig) -> str:
+        for word, other in words.items():
+            text = text.replace(word, other)
+        return text
+
+    careful, _ = speaks(says)
+    (result,) = careful.translate(["Nació en 1916 con 2 gatos."])
+    assert (result.text, result.warnings) == ("Born in 1916 with 2 cats.", ())
+
+
+def test_what_stays_wrong_is_a_warning(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+    careful, _ = speaks(lambda *_: "la la la")
+    (result, right) = careful.translate(["Vino hoy. Vino ayer.", "123"])
+    assert result.warnings == ("repetition",)
+    assert right.warnings == ()
+
+
+def test_ordinary_text_is_searched_once_and_stays_the_same(plain: Translator) -> None:
+    said = {"El gato.": "The cat.", "¿Qué tal?": "How are you?"}
+    spoken = Spoken(plain, lambda text, _: said[text])
+    (result,) = Careful(spoken).translate([" El gato. ¿Qué tal?\n"])
+    assert result.text == " The cat. How are you?\n"
+    assert spoken.asked == [*said]
+
+
+def test_the_nth_best_come_along(plain: Translator) -> None:
+    decode = DecodeConfig(beam_size=3, n_best=2)
+    (result,) = Careful(plain).translate(["El gato ve la casa. {a}"], decode)
+    assert len(result.candidates) == 2
+
+
+def test_other_scripts_are_foreign_and_latin_letters_are_not(plain: Translator) -> None:
+    pattern = foreign(plain.tokenizer)
+    text = "Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ"
+    assert pattern.findall(text) == ["東京", "😀", "Привет"]
+
+
+def test_rare_signs_are_foreign_and_those_that_pieces_write_are_not(plain: Translator) -> None:
+    pattern = foreign(plain.tokenizer)
+    text = "© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´"
+    assert pattern.findall(text) == ["©", "½", "²", "‰", "₡", "―", "―", "´"]

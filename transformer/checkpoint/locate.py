@@ -1,0 +1,120 @@
+"""Where checkpoints lie and what their folders hold, all but the tensors.
+
+    config.json          format number, model configuration, languages
+    model.safetensors    the weights to translate with
+    tokenizer.model      the SentencePiece vocabulary
+    README.md            the model card: how it was trained
+    selftest.json        what a released model must translate as it did then
+    training.safetensors, training.json     only where training can go on from it
+
+Stands apart from `weights` so that a wrong folder, or a model that is not there, is told of before
+torch is imported.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
+from transformer.files import existing
+from transformer.text.language import LANGUAGES
+
+CONFIG, WEIGHTS, VOCABULARY, CARD = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "README.md",
+)
+SELFTEST = "selftest.json"
+STATE, STATE_VALUES = "training.safetensors", "training.json"
+PACKAGE = Path(__file__).resolve().parent.parent
+DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"expected JSON in {path}: {error}. Is the checkpoint complete?") from error
+    if not isinstance(values, dict):
+        raise UserError(f"expected a JSON object in {path}, got {type(values).__name__}")
+    return values
+
+
+def find(folder: str | Path) -> Path:
+    """The checkpoint that a path names: itself, or the best one of a training run."""
+    path = Path(folder)
+    for candidate in (path, path / "best", path / "last"):
+        found = existing(candidate)
+        if found is not None and (found / CONFIG).is_file():
+            return found
+    what = "a folder without config.json" if path.is_dir() else "no such folder"
+    raise UserError(
+        f"expected a checkpoint folder, got {str(path)!r}: {what}. "
+        "Train one with scripts/train.py, or name one with --model"
+    )
+
+
+def described(directions: Sequence[Direction]) -> dict[str, Any]:
+    """What a configuration says of the directions that a checkpoint serves."""
+    if len(directions) > 1:
+        return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
+    ((src_lang, tgt_lang),) = directions
+    return {"format": FORMAT, "src_lang": src_lang, "tgt_lang": tgt_lang}
+
+
+def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
+    """The model and the directions (source, target) of a checkpoint; a defect is a UserError."""
+    values = read_json(folder / CONFIG)
+    if values.get("format") not in (FORMAT, FORMAT_BOTH):
+        raise UserError(
+            f"expected checkpoint format {FORMAT} in {folder} (or {FORMAT_BOTH}, of several "
+            f"directions), got {values.get('format')!r}: it was written by another version of this "
+            "program"
+        )
+    try:
+        config = ModelConfig.from_json(values["model"])
+        if values["format"] == FORMAT:
+            return config, ((str(values["src_lang"]), str(values["tgt_lang"])),)
+        pairs = [(str(src), str(tgt)) for src, tgt in values["directions"]]
+        if len(pairs) < 2:
+            raise ValueError(f"two directions or more, not {pairs}")
+        return config, tuple(pairs)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"expected a model configuration in {folder / CONFIG}: {error}") from error
+
+
+def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
+    """The languages asked for; the one not named is the other one; es to en without any."""
+    other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
+    tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
+    src_lang = src_lang or other[tgt_lang]
+    if src_lang == tgt_lang:
+        raise UserError(f"expected two languages, got --from {src_lang} --to {tgt_lang}")
+    return src_lang, tgt_lang
+
+
+def places() -> tuple[Path, ...]:
+    """The folders of checkpoints: that of the package, then that of the repository."""
+    return PACKAGE / "released", PACKAGE.parent / "checkpoints"
+
+
+def released(langs: Direction, among: Sequence[Path] = ()) -> Path | None:
+    """The folder of the model for these languages, the first there is; None without any."""
+    folders = (place / "-".join(langs) for place in among or places())
+    return next((folder for folder in folders if existing(folder)), None)
+
+
+def default_model(langs: Direction, among: Sequence[Path] = ()) -> Path:
+    """The same; a UserError without any."""
+    found = released(langs, among)
+    if found is None:
+        name = "-".join(langs)
+        raise UserError(
+            f"expected a model for {name} in {(among or places())[-1] / name}, there is none: "
+            f"train one with scripts/train.py --from {langs[0]} --to {langs[1]}, "
+            "and name it with --model"
+        )
+    return found

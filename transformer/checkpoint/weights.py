@@ -1,0 +1,211 @@
+"""A checkpoint is a folder: weights, configuration, tokeniser and a card, written all or nothing.
+
+`folder` says which files. Weights are read by mapping the file into memory: what is stored as
+float32 is not copied.
+
+No pickle is read or written. Knows nothing of training itself.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from transformer.checkpoint.locate import (
+    CARD,
+    CONFIG,
+    STATE,
+    STATE_VALUES,
+    VOCABULARY,
+    WEIGHTS,
+    described,
+    find,
+    read_config,
+    read_json,
+)
+from transformer.config import Direction, ModelConfig, UserError
+from transformer.files import existing, replaced_folder, write_text
+from transformer.model import Transformer
+from transformer.text.tokenizer import Tokenizer
+
+__all__ = [
+    "CARD",
+    "STATE",
+    "VOCABULARY",
+    "WEIGHTS",
+    "Checkpoint",
+    "average",
+    "existing",
+    "load",
+    "load_training",
+    "load_weights",
+    "read_vocabulary",
+    "replaced_folder",
+    "save",
+    "write_text",
+]
+
+FILLS = {
+    *(Tensor.fill_, Tensor.normal_, Tensor.uniform_, Tensor.zero_),
+    *(nn.init.constant_, nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """A model that is ready to use, with what it needs to read and write text."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
+    folder: Path
+
+    @property
+    def src_lang(self) -> str:
+        """The source language of its first direction."""
+        return self.directions[0][0]
+
+    @property
+    def tgt_lang(self) -> str:
+        """The target language of its first direction."""
+        return self.directions[0][1]
+
+
+def save(
+    folder: Path,
+    weights: Mapping[str, Tensor],
+    config: ModelConfig,
+    tokenizer: Tokenizer,
+    languages: Direction | Sequence[Direction],
+    card: str,
+    training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
+) -> None:
+    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values.
+
+    `languages` are a direction or several.
+    """
+    one = isinstance(languages[0], str)
+    directions = [cast(Direction, languages)] if one else cast(Sequence[Direction], languages)
+    values = {**described(directions), "model": dataclasses.asdict(config)}
+    with replaced_folder(folder) as new:
+        (new / CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        (new / VOCABULARY).write_bytes(tokenizer.model)
+        (new / CARD).write_text(card, encoding="utf-8")
+        _save_tensors(new / WEIGHTS, weights)
+        if training is not None:
+            _save_tensors(new / STATE, training[0])
+            text = json.dumps(dict(training[1]), indent=2) + "\n"
+            (new / STATE_VALUES).write_text(text, encoding="utf-8")
+        for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
+            path.chmod((new / CONFIG).stat().st_mode)
+
+
+def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    safetensors.torch.save_file(ready, path)
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
+
+
+def read_vocabulary(path: Path) -> Tokenizer:
+    """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
+    try:
+        return Tokenizer.load(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"expected a tokeniser in {path}: {error}") from error
+
+
+class _Unfilled(TorchFunctionMode):
+    """Builds modules without first values: memory that is never touched costs nothing.
+
+    The meta device would do the same, were it not for its `arange` and `normal_`, which import
+    torch's compiler: more than a second.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in FILLS:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
+    """Reads a checkpoint, in evaluation mode and float32; a defect of the folder is a UserError."""
+    path = find(folder)
+    config, directions = read_config(path)
+    tokenizer = read_vocabulary(path / VOCABULARY)
+    if tokenizer.vocab_size != config.vocab_size:
+        raise UserError(
+            f"expected {config.vocab_size} pieces in {path / VOCABULARY}, "
+            f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
+        )
+    with _Unfilled():
+        model = Transformer(config)
+    weights = {name: t.float() for name, t in _load_tensors(path / WEIGHTS).items()}
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        raise UserError(
+            f"expected the weights of {path / CONFIG} in {path / WEIGHTS}: {error}"
+        ) from error
+    return Checkpoint(
+        model=model.to(device).eval(),
+        tokenizer=tokenizer,
+        directions=directions,
+        folder=path,
+    )
+
+
+def load_weights(folder: str | Path) -> dict[str, Tensor]:
+    """Only the weights of a checkpoint, by parameter name."""
+    return _load_tensors(find(folder) / WEIGHTS)
+
+
+def load_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What training goes on from: tensors and values as they were given to `save`."""
+    path = find(folder)
+    return _load_tensors(path / STATE), read_json(path / STATE_VALUES)
+
+
+def average(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of some checkpoints, summed in float64.
+
+    Raises ValueError for none, or for checkpoints of different models.
+    """
+    if not folders:
+        raise ValueError("expected at least one checkpoint to average, got none")
+    return {name: tensor.float() for name, tensor in mean(_of_one_model(folders)).items()}
+
+
+def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of the weights of models of one shape, by name, in float64."""
+    total: dict[str, Tensor] = {}
+    count = 0
+    for weights in models:
+        count += 1
+        for name, tensor in weights.items():
+            total[name] = total[name] + tensor if name in total else tensor.double()
+    return {name: tensor / count for name, tensor in total.items()}
+
+
+def _of_one_model(folders: Sequence[Path]) -> Iterator[dict[str, Tensor]]:
+    """The weights of each folder; ValueError at one that is another model's."""
+    shapes = None
+    for folder in folders:
+        weights = load_weights(folder)
+        found = {name: tensor.shape for name, tensor in weights.items()}
+        if found != (shapes := shapes or found):
+            raise ValueError(f"expected checkpoints of one model; {folder} is another's")
+        yield weights

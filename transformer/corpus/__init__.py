@@ -1,0 +1,1 @@
+"""From parallel text to batches: read, clean, tokenise, alter, arrange."""

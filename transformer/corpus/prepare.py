@@ -1,0 +1,353 @@
+"""From named sources to token ids on the disk: read, clean, deduplicate, tokenise, memory-map.
+
+What comes out (`PreparedCorpus`) never lies in memory as a whole, so a corpus larger than memory
+trains.
+"""
+
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import hashlib
+import itertools
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.config import (
+    BACK_TRANSLATED,
+    COPIED,
+    CorpusConfig,
+    Direction,
+    ModelConfig,
+    SentencePair,
+    UserError,
+    tags_of,
+    target_tag,
+)
+from transformer.corpus.batching import Reading, TaggedPairs, TokenPairs
+from transformer.corpus.cleaning import (
+    LABELS,
+    SOURCE_MADE,
+    TAGGED,
+    TARGET_MADE,
+    DropReason,
+    counts,
+    dedup_text,
+    drop_reasons,
+    key,
+    normalize,
+    report,
+)
+from transformer.corpus.readers import HUB, moses_files, read_pairs
+from transformer.text.tokenizer import Tokenizer
+
+CACHE_FORMAT = 1  # part of every digest: raise it when rules of cleaning or the files change
+EXAMPLES = 3  # dropped pairs that the report shows for each reason
+PARALLEL_FROM = 20_000  # pairs that are worth more than one process
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """A named corpus, and how often each of its pairs is seen in an epoch."""
+
+    spec: str
+    weight: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str) -> "Source":
+        """Reads `SPEC` or `SPEC@WEIGHT`."""
+        spec, mark, weight = text.rpartition("@")
+        with contextlib.suppress(ValueError):
+            if mark and 0 < float(weight) < math.inf:
+                return cls(spec, float(weight))
+        return cls(text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CacheKey:
+    """All that a cache depends on; its digest is the cache's name."""
+
+    specs: tuple[str, ...]
+    langs: Direction
+    config: CorpusConfig
+    vocab_size: int
+    max_len: int
+    held_out: frozenset[int]  # keys of the dev and test sides
+    tokenizer: Tokenizer | None
+    both: bool = False  # each pair is read in both directions
+
+    def digest(self) -> str:
+        """16 hexadecimal digits; a file counts by its size and date, not by its content."""
+        files = []
+        for spec in self.specs:
+            for path in _files(spec, self.langs):
+                status = path.stat() if path.is_file() else None
+                files.append((spec, status and (status.st_size, status.st_mtime_ns)))
+        model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
+        config = dataclasses.asdict(self.config) | {"workers": 0}
+        parts = [CACHE_FORMAT, files, self.langs, config, self.vocab_size, self.max_len]
+        parts += ["both"] if self.both else []
+        text = json.dumps([*parts, sorted(self.held_out), model])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _files(spec: str, langs: Direction) -> Sequence[Path]:
+    """What a source is read from; nothing where it lies on the hub."""
+    if spec.startswith(HUB):
+        folder = Path(spec.removeprefix(HUB).split(":")[0])
+        return sorted(path for path in folder.rglob("*") if path.is_file())
+    return moses_files(spec, langs) or (Path(spec),)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PreparedCorpus:
+    """A corpus that is ready for training."""
+
+    pairs: TokenPairs | TaggedPairs
+    sizes: tuple[tuple[int, float], ...]  # kept pairs and weight of each source, a direction each
+    tokenizer: Tokenizer
+    report: Mapping[str, Any]
+
+
+def _read_all(specs: Sequence[str], langs: Direction, limit: int) -> Iterator[dict[str, Any]]:
+    empty = True
+    for number, spec in enumerate(specs):
+        for src, tgt in itertools.islice(read_pairs(spec, *langs), limit or None):
+            src, made_src = unmarked(normalize(src), SOURCE_MADE)
+            tgt, made_tgt = unmarked(normalize(tgt), TARGET_MADE)
+            yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
+            empty = False
+    if empty:
+        raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
+
+
+def unmarked(text: str, side: int) -> tuple[str, int]:
+    """A side of a pair without its mark, and what the mark says: bits of `made`.
+
+    `<bt> ...` is machine-made text, never a target, and as a source told by a tag (Caswell et
+    al. 2019); `<copy> ...` is that without the tag, and may equal the other side.
+    """
+    if text.startswith(BACK_TRANSLATED):
+        return text.removeprefix(BACK_TRANSLATED).lstrip(), side | TAGGED
+    if text.startswith(COPIED):
+        return text.removeprefix(COPIED).lstrip(), side
+    return text, 0
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizer(model: bytes) -> Tokenizer:
+    return Tokenizer(model)
+
+
+def _tokenise(rows: Mapping[str, list[Any]], model: bytes) -> dict[str, Any]:
+    tokenizer = _tokenizer(model)
+    ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
+    for i, made in enumerate(rows["made"]):
+        if made & TAGGED:
+            ids["src" if made & SOURCE_MADE else "tgt"][i].insert(0, tokenizer.tag(BACK_TRANSLATED))
+    return {**ids, "made": rows["made"]}
+
+
+def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
+    batches = dataset.select_columns([name]).with_format("numpy").iter(100_000)
+    return np.concatenate([np.empty(0, np.int64), *(batch[name] for batch in batches)])
+
+
+def _token_pairs(dataset: datasets.Dataset) -> TokenPairs:
+    """Views of the memory-mapped Arrow columns, without a copy."""
+    columns = [dataset.data.column(name).chunks for name in ("src", "tgt")]
+    chunks = [[(c.offsets.to_numpy(), c.values.to_numpy()) for c in column] for column in columns]
+    return TokenPairs(*chunks)
+
+
+def _read_raw(specs: Sequence[str], langs: Direction, limit: int, folder: str) -> datasets.Dataset:
+    """All pairs of all sources on the disk, tidied, in their order."""
+    features = datasets.Features({
+        "src": datasets.Value("string"),
+        "tgt": datasets.Value("string"),
+        "source": datasets.Value("int16"),
+        "made": datasets.Value("int8"),
+    })  # fmt: skip
+    # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
+    arguments = {"specs": tuple(specs), "langs": langs, "limit": limit}
+    try:
+        return datasets.Dataset.from_generator(
+            _read_all, features=features, cache_dir=folder, gen_kwargs=arguments
+        )
+    except datasets.exceptions.DatasetGenerationError as error:
+        if isinstance(error.__cause__, UserError):
+            raise error.__cause__ from None
+        raise
+
+
+def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> Iterator[str]:
+    """Both sides of evenly spread pairs, at most `limit` texts, none that a machine wrote."""
+    spread = kept[:: max(1, -(-2 * len(kept) // limit))]
+    for batch in raw.select(spread).iter(1000):
+        for name, side in (("src", SOURCE_MADE), ("tgt", TARGET_MADE)):
+            for text, made in zip(batch[name], batch["made"], strict=True):
+                if not made & side:
+                    yield text
+
+
+def _reasons(raw: datasets.Dataset, recipe: CacheKey, **options: Any) -> NDArray[np.int8]:
+    """Why each pair is dropped, or DropReason.KEPT, before it is known how many pieces it has."""
+    known = functools.partial(
+        drop_reasons,
+        langs=recipe.langs,
+        config=recipe.config,
+        held_out=recipe.held_out,
+        both=recipe.both,
+    )
+    judged = raw.map(known, **options)
+    reasons = _column(judged, "reason").astype(np.int8)
+    kept = np.flatnonzero(reasons == DropReason.KEPT)
+    _, first = np.unique(_column(judged, "key")[kept], return_index=True)
+    reasons[np.delete(kept, first)] = DropReason.DUPLICATE
+    return reasons
+
+
+def _check_lengths(
+    raw: datasets.Dataset, kept: NDArray[np.int64], lengths: NDArray[np.int64], max_len: int
+) -> None:
+    n_long, worst = int((lengths > max_len).sum()), int(lengths.argmax())
+    if n_long:
+        row = raw[int(kept[worst])]
+        raise UserError(
+            f"expected at most max_len = {max_len} pieces a side, end mark included; got "
+            f"{lengths[worst]} in {max(row['src'], row['tgt'], key=len)[:60]!r}, and too many in "
+            f"{n_long} pairs. Raise --max-len, or drop them with --drop-long"
+        )
+
+
+def _return_freed_memory() -> None:
+    """Gives back what the training of a vocabulary leaves with glibc's allocator."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, list[SentencePair]]:
+    """A few pairs for each reason."""
+    examples = {}
+    for number, name in enumerate(LABELS):
+        rows = raw.select(np.flatnonzero(reasons == number)[:EXAMPLES])
+        examples[name] = [(row["src"], row["tgt"]) for row in rows]
+    return examples
+
+
+def _build(recipe: CacheKey, folder: Path) -> None:
+    """Writes the token cache and its report into an empty folder."""
+    config, workers = recipe.config, recipe.config.workers or os.cpu_count() or 1
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
+        raw = _read_raw(recipe.specs, recipe.langs, config.max_pairs, work)
+        options = {
+            "batched": True,
+            "num_proc": workers if len(raw) > PARALLEL_FROM else None,
+            "remove_columns": raw.column_names,
+        }
+        reasons = _reasons(raw, recipe, cache_file_name=f"{work}/judged.arrow", **options)
+        kept = np.flatnonzero(reasons == DropReason.KEPT)
+        if not len(kept):
+            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
+        tokenizer = recipe.tokenizer or Tokenizer.train(
+            _sentences(raw, kept, config.tokenizer_sample),
+            recipe.vocab_size,
+            config.tokenizer,
+            tags_of(recipe.langs),
+        )
+        _return_freed_memory()
+        ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
+        tokens = raw.select(kept).map(
+            functools.partial(_tokenise, model=tokenizer.model),
+            features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
+            cache_file_name=f"{work}/tokens.arrow",
+            **options,
+        )
+        lengths = np.maximum(*_token_pairs(tokens).lengths) + recipe.both  # the tag of a direction
+        if not config.drop_long:
+            _check_lengths(raw, kept, lengths, recipe.max_len)
+        fits = lengths <= recipe.max_len
+        reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
+        if not fits.any():
+            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
+        tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
+        (folder / "tokenizer.model").write_bytes(tokenizer.model)
+        told = report(recipe.specs, reasons, _column(raw, "source"), _examples(raw, reasons))
+        text = json.dumps(told, ensure_ascii=False, indent=2)
+        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+
+
+def prepare(
+    sources: Sequence[Source],
+    held_out: Iterable[SentencePair],
+    langs: Direction,
+    config: CorpusConfig,
+    model: ModelConfig,
+    cache: Path,
+    tokenizer: Tokenizer | None = None,
+    both: bool = False,
+) -> PreparedCorpus:
+    """Makes the token cache of these sources below `cache`, or opens the one made before.
+
+    With `both`, each pair is read in both directions, and each source begins with a tag.
+    Pairs with a side that stands in `held_out` (dev and test sets) are dropped. Without a
+    tokeniser one is trained on the kept pairs. Defects of the sources are UserErrors; the cache
+    appears whole or not at all.
+    """
+    sides = (key(dedup_text(normalize(text))) for pair in held_out for text in pair)
+    specs = tuple(source.spec for source in sources)
+    sizes = model.vocab_size, model.max_len
+    recipe = CacheKey(specs, langs, config, *sizes, frozenset(sides), tokenizer, both)
+    folder = cache / recipe.digest()
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        datasets.disable_progress_bars()
+        new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
+        try:
+            _build(recipe, new)
+            _move(new, folder)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    kept = [entry["counts"].get("kept", 0) for entry in told["sources"]]
+    tokens = datasets.load_from_disk(folder / "tokens")
+    vocabulary = Tokenizer.load(folder / "tokenizer.model")
+    weights = [source.weight for source in sources]
+    pairs = _token_pairs(tokens)
+    if not both:
+        return PreparedCorpus(pairs, tuple(zip(kept, weights, strict=True)), vocabulary, told)
+    readings = _readings(_column(tokens, "made"), langs, vocabulary)
+    ends = np.cumsum(kept)
+    n_read = [np.diff(np.searchsorted(reading.rows, ends), prepend=0) for reading in readings]
+    read = tuple(pair for n in n_read for pair in zip(n.tolist(), weights, strict=True))
+    return PreparedCorpus(TaggedPairs(pairs, readings), read, vocabulary, told)
+
+
+def _readings(made: NDArray[np.int64], langs: Direction, tokenizer: Tokenizer) -> list[Reading]:
+    """All pairs from source to target and back, but no target that a machine wrote."""
+    return [
+        Reading(np.flatnonzero(made & side == 0), swapped, tokenizer.tag(target_tag(lang)))
+        for side, swapped, lang in (
+            (TARGET_MADE, False, langs[1]),
+            (SOURCE_MADE, True, langs[0]),
+        )
+    ]
+
+
+def _move(new: Path, folder: Path) -> None:
+    """Gives a finished cache its name, unless another process was faster."""
+    try:
+        new.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise

@@ -1,0 +1,275 @@
+"""Parallel text read pair by pair: TSV, JSON lines, Moses pairs, TMX, Parquet, gzipped, the hub.
+
+Every reader yields (source, target) texts as they stand in the file and never holds it whole.
+"""
+
+import argparse
+import contextlib
+import gzip
+import itertools
+import json
+import re
+import shutil
+import tempfile
+import xml.etree.ElementTree as ET
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import datasets
+
+from transformer.config import Direction, SentencePair, UserError
+from transformer.files import write_text
+
+HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can spell one; no text holds it
+
+
+def column(names: Iterable[str], lang: str) -> str | None:
+    """The name that is this language's code, with or without a region (`es`, `es-ES`)."""
+    names = list(names)
+    for name in names:
+        code = name.strip().lower().replace("_", "-")
+        if code == lang or code.split("-")[0] == lang:
+            return name
+    return None
+
+
+def pick(row: Mapping[str, Any], langs: Direction, where: str) -> SentencePair:
+    """The two texts of a record: in a `translation` object, or in columns named by code."""
+    fields = row.get("translation", row)
+    if not isinstance(fields, Mapping):
+        raise UserError(
+            f"{where}: expected a translation with {langs[0]!r} and {langs[1]!r}, got {fields!r}"
+        )
+    columns = [column(fields, lang) for lang in langs]
+    src, tgt = (fields[c] if c is not None else None for c in columns)
+    if not (isinstance(src, str) and isinstance(tgt, str)):
+        raise UserError(
+            f"{where}: expected text under {langs[0]!r} and {langs[1]!r}, "
+            f"got {', '.join(f'{k!r}: {type(v).__name__}' for k, v in fields.items())}"
+        )
+    return HALF_CHARACTER.sub("\ufffd", src), HALF_CHARACTER.sub("\ufffd", tgt)
+
+
+@contextlib.contextmanager
+def open_binary(path: Path) -> Iterator[IO[bytes]]:
+    """Opens a file, unpacking it where its name ends in .gz; a missing file is a UserError."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield file  # type: ignore[misc]
+    except FileNotFoundError as error:
+        raise UserError(f"expected the file {path}: there is none of that name") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"expected gzip data in {path}: {error}") from error
+    except OSError as error:
+        raise UserError(f"expected a file that can be read: {error}") from error
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; only a line feed ends a line."""
+    with open_binary(path) as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise UserError(f"{path}, line {number}: expected UTF-8 text: {error}") from error
+            yield text.removesuffix("\n").removesuffix("\r")
+
+
+def read_json_lines(path: Path, langs: Direction) -> Iterator[SentencePair]:
+    """One JSON object a line, laid out as on the hub or flat."""
+    for number, line in enumerate(lines(path), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UserError(f"{where}: expected a JSON object: {error}") from error
+        yield pick(row if isinstance(row, Mapping) else {"translation": row}, langs, where)
+
+
+def read_tsv(path: Path, langs: Direction) -> Iterator[SentencePair]:
+    """Tab-separated columns under a first line that names them by language code."""
+    rows = (line.split("\t") for line in lines(path))
+    header = next(rows, [])
+    places = [header.index(c) for c in (column(header, lang) for lang in langs) if c is not None]
+    if len(places) != 2:
+        raise UserError(
+            f"{path}, line 1: expected a header with the columns {langs[0]!r} and {langs[1]!r} "
+            f"(tab-separated), got {header[:5]!r}. Add such a first line"
+        )
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise UserError(
+                f"{path}, line {number}: expected {len(header)} columns, got {len(row)}"
+            )
+        yield row[places[0]], row[places[1]]
+
+
+def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
+    """The two files that a Moses spec names: `a.es,a.en`, `a.es` or `a`; None where it is none."""
+    given = [part.strip() for part in spec.split(",")]
+    stems = [name.removesuffix(".gz") for name in given]
+    if len(given) == 2:
+        named = {
+            stem.rpartition(".")[2]: Path(name) for stem, name in zip(stems, given, strict=True)
+        }
+        columns = [column(named, lang) for lang in langs]
+        found = [named[c] if c is not None else None for c in columns]
+    else:
+        ends = tuple(f".{lang}" for lang in langs)
+        prefix = stems[0].rpartition(".")[0] if stems[0].endswith(ends) else stems[0]
+        tries = [(Path(prefix + end), Path(prefix + end + ".gz")) for end in ends]
+        found = [next((path for path in two if path.is_file()), None) for two in tries]
+    return (found[0], found[1]) if found[0] and found[1] else None
+
+
+def read_moses(paths: tuple[Path, Path]) -> Iterator[SentencePair]:
+    """Two files, line by line; another number of lines in one of them is a UserError."""
+    both = itertools.zip_longest(lines(paths[0]), lines(paths[1]))
+    for number, (src, tgt) in enumerate(both, 1):
+        if src is None or tgt is None:
+            short = paths[0] if src is None else paths[1]
+            raise UserError(
+                f"expected as many lines in {paths[0]} as in {paths[1]}; "
+                f"{short} ends before line {number}"
+            )
+        yield src, tgt
+
+
+def read_tmx(path: Path, langs: Direction) -> Iterator[SentencePair]:
+    """Translation memory exchange: the two languages' segments of each unit, mark-up left out.
+
+    A unit without one of the languages is passed over, as is what inline tags hold, save `hi`.
+    """
+    with open_binary(path) as file:
+        try:
+            yield from _tmx_pairs(file, langs)
+        except (ET.ParseError, LookupError, ValueError) as error:
+            raise UserError(f"expected TMX in {path}: {error}") from error
+
+
+def _tmx_pairs(file: IO[bytes], langs: Direction) -> Iterator[SentencePair]:
+    events = ET.iterparse(file, events=("start", "end"))
+    parent = next(events)[1]
+    for event, element in events:
+        name = element.tag.rpartition("}")[2]
+        if event == "start" and name == "body":
+            parent = element
+        elif event == "end" and name == "tu":
+            texts = _segments(element)
+            if langs[0] in texts and langs[1] in texts:
+                yield texts[langs[0]], texts[langs[1]]
+            parent.clear()  # or the tree of the whole file stays in memory
+
+
+def _segments(unit: ET.Element) -> dict[str, str]:
+    """The text in each language of a unit, by its code without a region."""
+    texts = {}
+    for variant in unit.iterfind("{*}tuv"):
+        code = variant.get(XML_LANG) or variant.get("lang") or ""
+        segment = variant.find("{*}seg")
+        if segment is not None:
+            texts[code.lower().replace("_", "-").split("-")[0]] = _text(segment)
+    return texts
+
+
+def _text(element: ET.Element) -> str:
+    """What is written in a segment: inline tags hold codes of another format, only `hi` text."""
+    text = element.text or ""
+    for child in element:
+        text += _text(child) if child.tag.rpartition("}")[2] == "hi" else ""
+        text += child.tail or ""
+    return text
+
+
+def _read_hub(spec: str, langs: Direction) -> Iterator[SentencePair]:
+    """`NAME[:CONFIG[:SPLIT]]`, streamed; a local folder laid out as on the hub does as well."""
+    name, config, split = (*spec.split(":"), "", "")[:3]
+    try:
+        rows = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
+        for number, row in enumerate(rows, 1):
+            yield pick(row, langs, f"hub:{spec}, row {number}")
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        raise UserError(f"expected a hub data set hub:{spec}: {error}") from error
+
+
+def _read_parquet(path: Path, langs: Direction) -> Iterator[SentencePair]:
+    """A Parquet file, streamed; a gzipped one is unpacked among the temporary files first."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = path
+        with open_binary(path) as packed:  # where it cannot be read, this says so
+            if path.suffix == ".gz":
+                plain = Path(folder) / "plain.parquet"
+                with plain.open("wb") as file:
+                    shutil.copyfileobj(packed, file)
+        try:
+            rows = datasets.load_dataset(
+                "parquet", data_files=str(plain), split="train", streaming=True
+            )
+            for number, row in enumerate(rows, 1):
+                yield pick(row, langs, f"{path}, row {number}")
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            raise UserError(f"expected Parquet in {path}: {error}") from error
+
+
+READERS: Mapping[str, Callable[[Path, Direction], Iterator[SentencePair]]] = {
+    ".parquet": _read_parquet,
+    ".jsonl": read_json_lines,
+    ".json": read_json_lines,
+    ".tsv": read_tsv,
+    ".tmx": read_tmx,
+}
+
+
+def read_pairs(spec: str, src_lang: str, tgt_lang: str) -> Iterator[SentencePair]:
+    """The (source, target) texts of a source, one by one, as they stand in it.
+
+    A spec is a .parquet, .jsonl, .tsv or .tmx file, a Moses pair (`corpus.es,corpus.en`, or
+    `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. Defects are UserErrors.
+    """
+    langs = (src_lang, tgt_lang)
+    if spec.startswith(HUB):
+        return _read_hub(spec.removeprefix(HUB), langs)
+    suffix = Path(spec.removesuffix(".gz")).suffix
+    if suffix in READERS:
+        return READERS[suffix](Path(spec), langs)
+    files = moses_files(spec, langs)
+    if files is None:
+        raise UserError(
+            f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "
+            f"corpus.{src_lang},corpus.{tgt_lang}, or hub:NAME:CONFIG), got {spec!r}"
+        )
+    return read_moses(files)
+
+
+TEXT_ENDINGS = (".txt", ".txt.gz", ".parquet")
+
+
+def read_texts(path: Path) -> Iterator[str]:
+    """Text in one language: the lines of a .txt file, or the column `text` of a Parquet file."""
+    if path.suffix != ".parquet":
+        yield from lines(path)
+        return
+    try:
+        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
+        for row in rows:
+            yield HALF_CHARACTER.sub("\ufffd", row["text"])
+    except (OSError, ValueError, KeyError, TypeError, datasets.exceptions.DatasetsError) as error:
+        raise UserError(f"expected Parquet with a column `text` in {path}: {error}") from error
+
+
+def tsv(name: str) -> Path:
+    """The value of a flag that names a corpus to write; refused before any work is done."""
+    if not name.endswith(".tsv"):
+        raise argparse.ArgumentTypeError(f"expected a name that ends in .tsv, got {name}")
+    return Path(name)
+
+
+def write_tsv(path: Path, langs: Direction, pairs: Iterable[SentencePair]) -> None:
+    """Writes a whole corpus or nothing; no text may hold a tab or a line break (`normalize`)."""
+    write_text(path, "".join(f"{src}\t{tgt}\n" for src, tgt in [langs, *pairs]))

@@ -1,0 +1,364 @@
+"""From source ids to target ids: greedy search, the default, and beam search.
+
+Both take one token a step with the keys and values of the past kept, drop the rows that have
+ended, and give each sentence the result that it would get alone.
+
+Shapes: B sentences, S source, N beams, R rows still searching, V vocabulary.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, ModelConfig
+from transformer.decoding.cpu_engine import RUN, fast_argmax
+from transformer.model import source_batch
+
+Ids = Sequence[int]
+FEWEST = 8  # rows that are computed together, where there are so many for each core
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished translation: its ids without special ones, and its score in nats.
+
+    Greedy search scores with the sum of the log-probabilities, end mark included; beam search
+    divides that by the length penalty.
+    """
+
+    ids: tuple[int, ...]
+    score: float
+
+
+class Decoder(Protocol):
+    """Source ids in, hypotheses out: all that translation needs of a search."""
+
+    compute_type: str  # of its matrix products
+
+    def search(
+        self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = ()
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each source, best first, in the order of the sources."""
+        ...
+
+
+class StepModel(Protocol):
+    """What a search reads step by step: the model, or an engine that computes the same."""
+
+    config: ModelConfig
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        ...
+
+    def encode(self, src: Tensor) -> Any:
+        """Reads the source, once: (B, S) -> the state that decoding starts from."""
+        ...
+
+    def decode(self, tgt: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The logits after the next T target tokens, of the last at least: -> (R, _, V), state."""
+        ...
+
+    def best(self, ids: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The likeliest token after one more, no score: (R,) -> (R,), state."""
+        ...
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^alpha, the end mark counted (Wu et al. 2016, eq. 14)."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+def length_limits(model: StepModel, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
+    """Most tokens that each row may get, end mark included: (B, S) -> (B,).
+
+    `max_ratio` times the source plus 10, and what the model has positions for.
+    """
+    lengths = (src != PAD_ID).sum(1)
+    limits = (lengths * max_ratio).long() + 10 + prefix
+    return limits.clamp(max=model.config.max_len)
+
+
+def _limited(logits: Tensor, may_go_on: Tensor) -> Tensor:
+    """Padding and start never follow; at the limit only the end does: (R, V), (R,) -> (R, V)."""
+    logits[:, [PAD_ID, BOS_ID]] = -math.inf
+    if not may_go_on.all():
+        ends = logits[~may_go_on, EOS_ID]
+        logits[~may_go_on] = -math.inf
+        logits[~may_go_on, EOS_ID] = ends
+    return logits
+
+
+def _without_repeats(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
+    """No n-gram comes a second time (Paulus et al. 2017, 2.5); 0: any may: (R, V), (R, T)."""
+    if n:
+        for row, ids in enumerate(tokens.tolist()):
+            last = ids[len(ids) - n + 1 :]
+            places = range(n - 1, len(ids))
+            again = [ids[i] for i in places if ids[i - n + 1 : i] == last]
+            logits[row, again] = -math.inf
+    return logits
+
+
+def _read(model: StepModel, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+    """Next logits after one token a row, or several: (R, T) -> (R, V), new state."""
+    logits, state = model.decode(tokens, state)
+    return logits[:, -1].float(), state
+
+
+def _choose(
+    model: StepModel, read: tuple[Tensor, Tensor], state: Any, may_go_on: Tensor, *,
+    scored: bool, no_repeat: int,
+) -> tuple[Tensor, Tensor, Any]:  # fmt: skip
+    """The likeliest next token, and its log-probability if `scored`: -> 2 x (R,), state.
+
+    `read` is what the model has still to read, and all tokens up to here: 2 x (R, T).
+    """
+    tokens, past = read
+    if not scored and not no_repeat:
+        if tokens.size(1) > 1:
+            _, state = model.decode(tokens[:, :-1], state)
+        best, state = model.best(tokens[:, -1], state)
+        return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
+    logits, state = _read(model, tokens, state)
+    log_probs = _limited(_without_repeats(logits.log_softmax(-1), past, no_repeat), may_go_on)
+    best = fast_argmax(log_probs)
+    return best, log_probs.gather(1, best[:, None])[:, 0], state
+
+
+def _prefixed(model: StepModel, src: Tensor, prefix: Sequence[int]) -> Tensor:
+    """The start mark and the forced prefix: -> (B, 1 + P)."""
+    if len(prefix) + 2 > model.config.max_len:
+        raise ValueError(
+            f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
+        )
+    return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
+
+
+@torch.inference_mode()
+def greedy_search(
+    model: StepModel,
+    src: Tensor,
+    *,
+    max_ratio: float = 2.0,
+    prefix: Sequence[int] = (),
+    scored: bool = True,
+    no_repeat: int = 0,
+) -> list[Hypothesis]:
+    """The likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
+
+    A forced prefix is part of the ids, not of the score; without `scored` that is not a number.
+    `no_repeat` is the length of the n-grams that may come only once, the prefix counted.
+    """
+    limits = length_limits(model, src, max_ratio, len(prefix))
+    tokens = _prefixed(model, src, prefix)
+    state = model.encode(src)
+    rows = torch.arange(src.size(0), device=src.device)  # (R,) which sentence a row searches
+    scores = torch.zeros(src.size(0), device=src.device)
+    new, finished = tokens, dict[int, Hypothesis]()
+    while True:
+        going = tokens.size(1) < limits[rows]
+        chosen, gained, state = _choose(
+            model, (new, tokens), state, going, scored=scored, no_repeat=no_repeat
+        )
+        scores = scores + gained
+        ended = chosen == EOS_ID
+        for row in ended.nonzero().flatten().tolist():
+            ids = tuple(tokens[row, 1:].tolist())
+            finished[int(rows[row])] = Hypothesis(ids, float(scores[row]) if scored else math.nan)
+        if len(finished) == src.size(0):
+            return [finished[i] for i in range(src.size(0))]
+        new = chosen[:, None]
+        tokens = torch.cat([tokens, new], dim=1)
+        if ended.any():
+            kept = (~ended).nonzero().flatten()
+            rows, scores, tokens, new = rows[kept], scores[kept], tokens[kept], new[kept]
+            state = state.select(kept)
+
+
+@dataclasses.dataclass
+class _Beams:
+    """What one sentence has found, and whether its search is over."""
+
+    size: int
+    finished: list[Hypothesis]
+
+    def add(self, ids: tuple[int, ...], score: float) -> None:
+        self.finished.append(Hypothesis(ids, score))
+
+    @property
+    def over(self) -> bool:
+        return len(self.finished) >= self.size
+
+    def best(self, n: int) -> list[Hypothesis]:
+        return sorted(self.finished, key=lambda h: -h.score)[:n]
+
+
+def _topk(logits: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """topk over the vocabulary, by way of the highest in each run of 64: (R, V) -> 2 x (R, k)."""
+    n_runs = logits.size(1) // RUN
+    if n_runs < 2 * number:
+        best, places = logits.topk(min(number, logits.size(1)), dim=1)
+        return best, places
+    runs = logits[:, : n_runs * RUN].view(len(logits), n_runs, RUN)
+    chosen = runs.amax(-1).topk(number, dim=1).indices  # (R, k) no other run holds one of the best
+    at = (chosen[:, :, None] * RUN + torch.arange(RUN, device=logits.device)).flatten(1)
+    rest = torch.arange(n_runs * RUN, logits.size(1), device=logits.device)
+    at = torch.cat([at, rest.expand(len(at), -1)], dim=1)
+    best, places = logits.gather(1, at).topk(number, dim=1)
+    return best, at.gather(1, places)
+
+
+def _expand(
+    scores: Tensor, logits: Tensor, may_go_on: Tensor, tokens: Tensor, config: DecodeConfig
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The 2N best continuations of each sentence, after its tokens up to here.
+
+    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N): their scores, the beam that each
+    continues, and its token.
+    """
+    beam_size = config.beam_size
+    log_probs = _without_repeats(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
+    gains, chosen = _topk(_limited(log_probs, may_go_on), 2 * beam_size)  # (B x N, k)
+    per_beam = gains.size(1)
+    totals = (scores.view(-1, 1) + gains).view(len(scores), -1)  # (B, N x k)
+    best, places = totals.topk(min(2 * beam_size, totals.size(1)), dim=1)
+    return best, places // per_beam, chosen.view(len(scores), -1).gather(1, places)
+
+
+def _settle(
+    beams: Sequence[_Beams], tokens: Tensor, candidates: tuple[Tensor, Tensor, Tensor], alpha: float
+) -> tuple[list[list[int]], list[bool]]:
+    """Files the hypotheses that ended, and picks the N candidates that go on.
+
+    An end mark counts only among the first N: with a looser rule empty translations win.
+    Gives, for each sentence, the places of its next beams among the candidates, and whether
+    its search goes on.
+    """
+    n_prefix = tokens.size(-1) - 1
+    scores, parents, chosen = (c.tolist() for c in candidates)
+    history = tokens.tolist()
+    places: list[list[int]] = []
+    for row, beam in enumerate(beams):
+        alive: list[int] = []
+        for place, (score, token) in enumerate(zip(scores[row], chosen[row], strict=True)):
+            if token == EOS_ID and place < beam.size and score > -math.inf:
+                ids = tuple(history[row * beam.size + parents[row][place]][1:])
+                beam.add(ids, score / length_penalty(n_prefix + 1, alpha))
+            elif token != EOS_ID and len(alive) < beam.size:
+                alive.append(place)
+        places.append(alive)
+    going = [
+        not beam.over and bool(places[row]) and scores[row][places[row][0]] > -math.inf
+        for row, beam in enumerate(beams)
+    ]
+    return places, going
+
+
+@torch.inference_mode()
+def beam_search(
+    model: StepModel, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
+) -> list[list[Hypothesis]]:
+    """The n best of `beam_size` hypotheses, best first: (B, S) -> B lists.
+
+    A sentence is over when it has N finished hypotheses (Wu et al. 2016, section 7).
+    """
+    size = config.beam_size
+    limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
+    tokens = _prefixed(model, src, prefix)
+    logits, state = _read(model, tokens, model.encode(src))
+    state = state.repeat(size)
+    tokens, logits = (tensor.repeat_interleave(size, 0) for tensor in (tokens, logits))
+    beams = [_Beams(size, []) for _ in range(src.size(0))]
+    active = list(beams)
+    scores = torch.full((src.size(0), size), -math.inf, device=src.device)
+    scores[:, 0] = 0.0  # the beams are still equal: only the first one counts
+    while True:
+        may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
+        candidates = _expand(scores, logits, may_go_on, tokens, config)
+        places, going = _settle(active, tokens, candidates, config.alpha)
+        if not any(going):
+            return [beam.best(config.n_best) for beam in beams]
+        keep = torch.tensor([row for row, on in enumerate(going) if on], device=src.device)
+        picked = torch.tensor([places[row] for row in keep.tolist()], device=src.device)
+        scores, parents, chosen = (c[keep].gather(1, picked) for c in candidates)
+        rows = (keep[:, None] * size + parents).flatten()  # (R x N,) of the rows before
+        tokens = torch.cat([tokens[rows], chosen.view(-1, 1)], dim=1)
+        active, limits = [active[row] for row in keep.tolist()], limits[keep]
+        logits, state = _read(model, tokens[:, -1:], state.select(rows))
+
+
+def search(
+    model: StepModel, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
+) -> list[list[Hypothesis]]:
+    """Greedy for one beam, beam search for more: (B, S) -> B lists, best first."""
+    if config.beam_size == 1:
+        best = greedy_search(
+            model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores,
+            no_repeat=config.no_repeat_ngram,
+        )  # fmt: skip
+        return [[hypothesis] for hypothesis in best]
+    return beam_search(model, src, config, prefix=prefix)
+
+
+def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> Iterator[list[int]]:
+    """The places of the sources, the longest first, in batches of `batch_tokens` at most.
+
+    For several workers each batch is two thirds of a fair share of the rest, so that the last are
+    small and no core waits long for another.
+    """
+    order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
+    fair = -(-len(order) // n_workers)
+    while order:
+        fits = config.batch_tokens // ((len(sources[order[0]]) + 1) * config.beam_size)
+        rest = max(FEWEST, 2 * len(order) // (3 * n_workers)) if n_workers > 1 else fair
+        size = max(1, min(fits, fair, rest))
+        yield order[:size]
+        order = order[size:]
+
+
+class BatchDecoder:
+    """A `Decoder` out of a step model: many sentences, sorted by length, a batch for each core.
+
+    Two cores that each search a batch of their own are faster than two that share one product.
+    """
+
+    def __init__(self, model: StepModel, compute_type: str = "plain") -> None:
+        self.model, self.compute_type = model, compute_type
+
+    def search(
+        self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = ()
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each source, best first, in the order of the sources.
+
+        On a CPU there are as many batches at work as `torch.get_num_threads()` says.
+        """
+        n_threads = torch.get_num_threads()
+        n_workers = n_threads if self.model.device.type == "cpu" else 1
+        batches = list(_batches(sources, config, n_workers))
+
+        def work(rows: list[int]) -> list[list[Hypothesis]]:
+            src = source_batch([sources[i] for i in rows]).to(self.model.device)
+            return search(self.model, src, config, prefix=prefix)
+
+        if len(batches) < 2 or n_workers < 2:
+            searched = [work(rows) for rows in batches]
+        else:
+            try:
+                with ThreadPoolExecutor(
+                    n_workers, initializer=torch.set_num_threads, initargs=(1,)
+                ) as pool:
+                    searched = list(pool.map(work, batches))
+            finally:
+                torch.set_num_threads(n_threads)  # a thread's own number is every later one's too
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        for rows, hypotheses in zip(batches, searched, strict=True):
+            for row, own in zip(rows, hypotheses, strict=True):
+                results[row] = own
+        return results

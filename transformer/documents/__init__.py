@@ -1,0 +1,1 @@
+"""Files as texts to translate, written again with their formatting."""

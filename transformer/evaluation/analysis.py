@@ -1,0 +1,251 @@
+"""What is found out about one system on one test set: scores, lengths, faults, examples.
+
+Everything is computed on lists of lines, one sentence each. Knows no model, no file and no
+page; the metrics themselves are those of `evaluate`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformer.evaluation.metrics import (
+    N_BOOTSTRAP,
+    Difference,
+    Memory,
+    Score,
+    differences,
+    scores,
+    sentence_chrf,
+)
+
+N_SHOWN = 20  # sentences in a list of examples
+BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
+RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the last takes all above
+MAX_GRAM, N_REPEATS = 4, 4  # a fault: 1 to 4 words, 4 times in a row
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Texts:
+    """A test set and what became of it: one entry a line, no line break within."""
+
+    name: str
+    spec: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+    hypotheses: tuple[str, ...] = ()
+    baseline: tuple[str, ...] | None = None
+
+    def files(self) -> dict[str, tuple[str, ...]]:
+        """The lines by the name of the file they are kept in; `commands` are about these."""
+        files = {
+            f"{self.name}.src": self.sources,
+            f"{self.name}.ref": self.references,
+            f"{self.name}.hyp": self.hypotheses,
+        }
+        return files if self.baseline is None else files | {f"{self.name}.baseline": self.baseline}
+
+    def commands(self) -> tuple[str, ...]:
+        """What to type in the folder of the files to see the same scores, and p-values."""
+        metrics = "-m bleu chrf ter --width 2"
+        single = f"sacrebleu {self.name}.ref -i {self.name}.hyp {metrics} --confidence"
+        systems = f"{self.name}.baseline {self.name}.hyp"
+        paired = f"sacrebleu {self.name}.ref -i {systems} {metrics} --paired-bs -f text"
+        return (single,) if self.baseline is None else (single, paired)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Speed:
+    """Wall time of translating a set; loading and one sentence to warm up are not in it."""
+
+    seconds: float
+    sentences_per_second: float
+    source_words_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bucket:
+    """The scores of the sentences whose sources are about as long; none where there are none."""
+
+    words: str
+    sentences: int
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """One line, counted from 1, with its sentence chrF; the last two only in a comparison."""
+
+    line: int
+    chrf: float
+    source: str
+    hypothesis: str
+    reference: str
+    baseline: str | None = None
+    gain: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Faults:
+    """Outputs that are empty, that equal their source, that say 1 to 4 words 4 times in a row."""
+
+    empty: int
+    copies: int
+    repetitions: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """A system against a baseline: the metrics, and what changed in sentence chrF."""
+
+    baseline: str
+    differences: tuple[Difference, ...]
+    better: int
+    worse: int
+    gains: tuple[Sentence, ...]
+    losses: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetReport:
+    """All that is known of one system on one test set.
+
+    Lengths are in words. `length_ratio` is output over reference, `length_ratios` counts the
+    sentences by theirs, one number for each two neighbours of RATIO_EDGES.
+    """
+
+    name: str
+    spec: str
+    sentences: int
+    source_words: int
+    scores: tuple[Score, ...]
+    commands: tuple[str, ...]
+    buckets: tuple[Bucket, ...]
+    faults: Faults
+    length_ratio: float
+    length_ratios: tuple[int, ...]
+    worst: tuple[Sentence, ...]
+    speed: Speed | None
+    comparison: Comparison | None
+
+
+def judge(
+    texts: Texts,
+    speed: Speed | None = None,
+    baseline: str = "",
+    n_bootstrap: int = N_BOOTSTRAP,
+) -> SetReport:
+    """Finds all that a report says of a translated test set; `baseline` names the other system."""
+    memory: Memory = {}
+    chrf = sentence_chrf(texts.hypotheses, texts.references)
+    by_chrf = sorted(range(len(chrf)), key=chrf.__getitem__)
+    return SetReport(
+        name=texts.name,
+        spec=texts.spec,
+        sentences=len(texts.sources),
+        source_words=sum(map(n_words, texts.sources)),
+        scores=scores(texts.hypotheses, texts.references, n_bootstrap, memory=memory),
+        commands=texts.commands(),
+        buckets=buckets(texts, n_bootstrap),
+        faults=faults(texts.sources, texts.hypotheses),
+        length_ratio=sum(map(n_words, texts.hypotheses))
+        / max(sum(map(n_words, texts.references)), 1),
+        length_ratios=length_ratios(texts.hypotheses, texts.references),
+        worst=tuple(_sentence(texts, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
+        speed=speed,
+        comparison=_comparison(texts, chrf, baseline, n_bootstrap, memory),
+    )
+
+
+def one_line(text: str) -> str:
+    """The text as a file can hold it: a space for each line break of any kind, none at its end.
+
+    Half a surrogate pair, which no file can hold, becomes a question mark.
+    """
+    return " ".join(text.encode("utf-8", "replace").decode().splitlines()).rstrip()
+
+
+def n_words(text: str) -> int:
+    """How many runs of characters between white space the text has."""
+    return len(text.split())
+
+
+def buckets(texts: Texts, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
+    """BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
+    members: list[list[int]] = [[] for _ in range(len(BUCKETS) + 1)]
+    for i, source in enumerate(texts.sources):
+        members[bisect_left(BUCKETS, n_words(source))].append(i)
+    starts = [1, *(last + 1 for last in BUCKETS)]
+    names = [f"{first}-{last}" for first, last in zip(starts, BUCKETS, strict=False)]
+    found = []
+    for name, chosen in zip([*names, f"{starts[-1]}+"], members, strict=True):
+        hypotheses = [texts.hypotheses[i] for i in chosen]
+        references = [texts.references[i] for i in chosen]
+        some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
+        found.append(Bucket(words=name, sentences=len(chosen), scores=some))
+    return tuple(found)
+
+
+def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:
+    """Sentences by words of the output over words of the reference, binned by RATIO_EDGES."""
+    counts = [0] * (len(RATIO_EDGES) - 1)
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        ratio = n_words(hypothesis) / max(n_words(reference), 1)
+        counts[min(int(ratio * 10), len(counts) - 1)] += 1
+    return tuple(counts)
+
+
+def faults(sources: Sequence[str], hypotheses: Sequence[str]) -> Faults:
+    """Counts what can be seen to be wrong without a reference."""
+    pairs = list(zip(sources, hypotheses, strict=True))
+    return Faults(
+        empty=sum(not hyp.strip() for hyp in hypotheses),
+        copies=sum(bool(hyp.strip()) and src == hyp for src, hyp in pairs),
+        repetitions=sum(map(is_repetitive, hypotheses)),
+    )
+
+
+def is_repetitive(text: str) -> bool:
+    """Whether 1 to 4 words stand there 4 times or more in a row."""
+    words = text.split()
+    for n in range(1, MAX_GRAM + 1):
+        run = 0  # words up to here that equal the word n places before
+        for earlier, later in zip(words, words[n:], strict=False):
+            run = run + 1 if earlier == later else 0
+            if run >= n * (N_REPEATS - 1):
+                return True
+    return False
+
+
+def _sentence(texts: Texts, i: int, chrf: float, gain: float | None = None) -> Sentence:
+    return Sentence(
+        line=i + 1,
+        chrf=chrf,
+        source=texts.sources[i],
+        hypothesis=texts.hypotheses[i],
+        reference=texts.references[i],
+        baseline=texts.baseline[i] if texts.baseline is not None and gain is not None else None,
+        gain=gain,
+    )
+
+
+def _comparison(
+    texts: Texts, chrf: Sequence[float], baseline: str, n_bootstrap: int, memory: Memory
+) -> Comparison | None:
+    if texts.baseline is None:
+        return None
+    before = sentence_chrf(texts.baseline, texts.references)
+    gains = [new - old for new, old in zip(chrf, before, strict=True)]
+    order = sorted(range(len(gains)), key=gains.__getitem__)
+    n = N_SHOWN // 2
+    return Comparison(
+        baseline=baseline,
+        differences=differences(
+            texts.hypotheses, texts.baseline, texts.references, n_bootstrap, memory
+        ),
+        better=sum(gain > 0 for gain in gains),
+        worse=sum(gain < 0 for gain in gains),
+        gains=tuple(
+            _sentence(texts, i, chrf[i], gains[i]) for i in order[: -n - 1 : -1] if gains[i] > 0
+        ),
+        losses=tuple(_sentence(texts, i, chrf[i], gains[i]) for i in order[:n] if gains[i] < 0),
+    )

@@ -1,0 +1,103 @@
+"""The acceptance battery: texts that translators are known to fail on, and what must come out.
+
+`data/battery.tsv` holds them, with the words that a right translation has one of. What can be seen
+without knowing the language (a loop, a copy, a lost token) is judged apart from the words.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from transformer.config import UserError
+from transformer.text.casing import is_shouted
+from transformer.text.placeholders import find
+from transformer.translation.faults import faults
+
+_TIMES = re.compile(r"(\d+)x (.+)")
+HEADER = "from\tkind\tsource\texpected"
+
+
+class Translated(Protocol):
+    """What is needed of a translation."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A text, and for each word that must come out the ways to say it, in small letters."""
+
+    src_lang: str
+    kind: str
+    source: str
+    expected: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What is wrong with a translation: with its form, and with its words."""
+
+    case: Case
+    output: str
+    form: tuple[str, ...]
+    words: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is."""
+        return not self.form and not self.words
+
+
+def read(path: Path) -> tuple[Case, ...]:
+    """The cases of a TSV file whose sources are JSON strings; `80x text` is the text 80 times."""
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    if header != HEADER:
+        raise UserError(f"expected the columns {HEADER!r} in {path}, got {header!r}")
+    cases = []
+    for row in rows:
+        lang, kind, source, expected = row.split("\t")
+        text = json.loads(source)
+        if times := _TIMES.fullmatch(text):
+            text = " ".join([times[2]] * int(times[1]))
+        words = tuple(tuple(group.split("|")) for group in expected.split(";") if group)
+        cases.append(Case(lang, kind, text, words))
+    return tuple(cases)
+
+
+def judged(cases: Sequence[Case], translations: Sequence[Translated]) -> tuple[Verdict, ...]:
+    """A verdict on each translation."""
+    return tuple(
+        Verdict(
+            case=case,
+            output=found.text,
+            form=_form(case.source, found),
+            words=tuple(
+                "|".join(ways)
+                for ways in case.expected
+                if not any(way.lower() in found.text.lower() for way in ways)
+            ),
+        )
+        for case, found in zip(cases, translations, strict=True)
+    )
+
+
+def _form(source: str, found: Translated) -> tuple[str, ...]:
+    """What is wrong whatever the language."""
+    output, wrong = found.text, list(found.warnings)
+    kept = [source[s.start : s.end] for s in find(source) if s.kind != "number"]
+    kept += [c for c in source if c > "\u2027" and unicodedata.category(c) in ("So", "Lo")]
+    wrong += [str(fault) for fault in faults(source, output, kept) if str(fault) not in wrong]
+    if not any(map(str.isalpha, source)) and output != source:
+        wrong.append("changed")
+    if re.findall(r"^\s*|\t|\s*$", output) != re.findall(r"^\s*|\t|\s*$", source):
+        wrong.append("white space")
+    if is_shouted(source) and not output.isupper():
+        wrong.append("small letters")
+    return tuple(wrong)

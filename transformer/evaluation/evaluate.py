@@ -1,0 +1,298 @@
+"""Runs an evaluation: opens systems and test sets, translates, has it judged, writes the files.
+
+A system is a checkpoint, or translations that exist already. Knows no metric and no markup.
+"""
+
+import itertools
+import logging
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from transformer.checkpoint.locate import find, read_config
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError
+from transformer.corpus.readers import read_pairs
+from transformer.evaluation.analysis import Speed, Texts, judge, n_words, one_line
+from transformer.evaluation.metrics import N_BOOTSTRAP
+from transformer.evaluation.report import Machine, Report, page, to_json
+from transformer.files import write_text
+from transformer.training.progress import read_metrics
+from transformer.translation.guard import Careful
+from transformer.translation.translator import Translator
+
+JSON_NAME, PAGE_NAME = "report.json", "report.html"
+ENDINGS = r"(\.(parquet|jsonl?|tsv|tmx|txt|gz))+$"
+
+logger = logging.getLogger(__name__)
+
+
+class Translated(Protocol):
+    """What is needed of a translation."""
+
+    @property
+    def text(self) -> str: ...
+
+
+class Translates(Protocol):
+    """What is needed of a translator."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def src_lang(self) -> str: ...
+    @property
+    def tgt_lang(self) -> str: ...
+    @property
+    def device(self) -> object: ...
+    def translate(self, texts: Sequence[str], decode: DecodeConfig) -> Sequence[Translated]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class System:
+    """A loaded checkpoint; without translator a file of translations or a report's folder."""
+
+    name: str
+    path: Path
+    translator: Translates | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What to evaluate: `model` and `compare` as `open_system` takes them, `tests` as corpora."""
+
+    model: str
+    tests: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    output: str | None = None
+    compare: str | None = None
+    src_lang: str | None = None
+    tgt_lang: str | None = None
+    device: str = "auto"
+    compute_type: ComputeType = "auto"
+    limit: int | None = None
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+    n_bootstrap: int = N_BOOTSTRAP
+    guard: bool = False
+
+
+def run(request: Request) -> tuple[Report, Path]:
+    """Evaluates and writes; returns the report and the folder that it and the lines are in.
+
+    The folder gets report.json, report.html and of each set NAME.src, NAME.ref, NAME.hyp and,
+    compared, NAME.baseline. The lines are written before anything is scored.
+    """
+    names = set_names(request.tests, request.names)
+    named = request.src_lang, request.tgt_lang
+    asked = (named[0], named[1]) if named[0] and named[1] else None
+    on = request.device, request.compute_type, request.guard, asked
+    system = open_system(request.model, *on)
+    baseline = open_system(request.compare, *on) if request.compare else None
+    opened = [system, baseline] if baseline else [system]
+    languages = direction(opened, request.src_lang, request.tgt_lang)
+    sets = [
+        read_set(spec, name, languages, request.limit)
+        for spec, name in zip(request.tests, names, strict=True)
+    ]
+    folder = _output_folder(request, system, names)
+    found = []
+    for texts in sets:
+        before = translations(baseline, texts, request)[0] if baseline else None
+        hypotheses, speed = translations(system, texts, request)
+        done = replace(texts, hypotheses=hypotheses, baseline=before)
+        for name, lines in done.files().items():
+            write_text(folder / name, "".join(f"{line}\n" for line in lines))
+        found.append(judge(done, speed, baseline.name if baseline else "", request.n_bootstrap))
+    report = Report(
+        model=system.name,
+        path=str(system.path),
+        src_lang=languages[0],
+        tgt_lang=languages[1],
+        decode=request.decode if any(s.translator for s in opened) else None,
+        guard=request.guard,
+        machine=machine(system.translator),
+        sets=tuple(found),
+    )
+    write_text(folder / JSON_NAME, to_json(report))
+    write_text(folder / PAGE_NAME, page(report, training_metrics(system.path)))
+    return report, folder
+
+
+def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
+    """A file name for each test set: as given, else from its path; all must differ."""
+    if names and len(names) != len(specs):
+        raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")
+    bare = names or [_bare_name(spec) for spec in specs]
+    found = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in bare)
+    if len(set(found)) < len(found) or not all(found):
+        raise UserError(
+            f"expected different names for the test sets; got {', '.join(found)}: give --name"
+        )
+    return found
+
+
+def _bare_name(spec: str) -> str:
+    if spec.startswith("hub:"):
+        return spec.removeprefix("hub:")
+    first, pair, _ = spec.partition(",")
+    name = re.sub(ENDINGS, "", Path(first).name)
+    return name.rpartition(".")[0] if pair else name  # of a Moses pair, without the language
+
+
+def open_system(
+    spec: str,
+    device: str = "auto",
+    compute_type: ComputeType = "auto",
+    guard: bool = False,
+    langs: Direction | None = None,
+) -> System:
+    """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a
+    line, or the folder of an earlier report is read when the test set is known.
+
+    `langs` chooses among the directions of a checkpoint that serves several."""
+    path = Path(spec)
+    if not path.exists():
+        raise UserError(
+            f"expected a checkpoint folder or a text file of translations; {spec} does not exist"
+        )
+    if path.is_file() or (path / JSON_NAME).is_file():
+        return System(name=path.name, path=path)
+    served = langs and langs in read_config(find(path))[1]
+    opened = Translator.load(path, device, compute_type, *([langs] if served else []))
+    translator: Translates = Careful(opened) if guard else opened
+    return System(name=translator.name, path=path, translator=translator)
+
+
+def direction(
+    systems: Sequence[System], src_lang: str | None, tgt_lang: str | None
+) -> tuple[str, str]:
+    """The source and target language; checkpoints and the two options must agree."""
+    if bool(src_lang) != bool(tgt_lang):
+        raise UserError(f"expected both --from and --to, or neither; got {src_lang or tgt_lang}")
+    found = {(s.translator.src_lang, s.translator.tgt_lang) for s in systems if s.translator}
+    if src_lang and tgt_lang:
+        found.add((src_lang, tgt_lang))
+    if not found:
+        raise UserError("translations do not say their languages: give both --from and --to")
+    if len(found) > 1:
+        pairs = " and ".join(sorted(f"{src} to {tgt}" for src, tgt in found))
+        raise UserError(f"expected one direction of translation; got {pairs}")
+    return found.pop()
+
+
+def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None = None) -> Texts:
+    """The test set, or its first `limit` pairs, each side made one line."""
+    if limit is not None and limit < 1:
+        raise UserError(f"expected a --limit of at least 1; got {limit}")
+    pairs = list(itertools.islice(read_pairs(spec, *languages), limit))
+    if not pairs:
+        raise UserError(f"expected at least one pair of sentences; the test set {spec} is empty")
+    return Texts(
+        name=name,
+        spec=spec,
+        sources=tuple(one_line(src) for src, _ in pairs),
+        references=tuple(one_line(tgt) for _, tgt in pairs),
+    )
+
+
+def translations(
+    system: System, texts: Texts, request: Request
+) -> tuple[tuple[str, ...], Speed | None]:
+    """One line for each source: translated and timed, or read from where they are."""
+    if system.translator is None:
+        path = system.path if system.path.is_file() else system.path / f"{texts.name}.hyp"
+        return _read_lines(path, len(texts.sources), request.limit), None
+    logger.info("%s translates %d lines of %s", system.name, len(texts.sources), texts.name)
+    system.translator.translate(texts.sources[:1], request.decode)  # the first call is slower
+    start = time.perf_counter()
+    results = system.translator.translate(texts.sources, request.decode)
+    seconds = max(time.perf_counter() - start, 1e-9)
+    speed = Speed(
+        seconds=seconds,
+        sentences_per_second=len(texts.sources) / seconds,
+        source_words_per_second=sum(map(n_words, texts.sources)) / seconds,
+    )
+    return tuple(one_line(result.text) for result in results), speed
+
+
+def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise UserError(f"expected a file of translations; {path} does not exist") from None
+    except UnicodeDecodeError:
+        raise UserError(
+            f"expected translations in UTF-8, one a line; {path} is something else "
+            "(of a checkpoint, give the folder)"
+        ) from None
+    lines = [one_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
+    if limit is not None:
+        lines = lines[:limit]
+    if len(lines) != n:
+        raise UserError(
+            f"expected a translation for each of {n} lines of the test set; "
+            f"{path} has {len(lines)} lines"
+        )
+    return tuple(lines)
+
+
+def training_metrics(path: Path) -> list[dict[str, Any]]:
+    """The records of the run that a checkpoint folder lies in, if any."""
+    return read_metrics(path.parent) if path.is_dir() else []
+
+
+def machine(translator: Translates | None) -> Machine:
+    """Where this process runs, and by which version of this software."""
+    device = str(translator.device) if translator else "none"
+    return Machine(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device,
+        processor=_processor(device),
+        threads=torch.get_num_threads(),
+        torch=torch.__version__,
+        python=platform.python_version(),
+        commit=_commit(),
+    )
+
+
+def _processor(device: str) -> str:
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    facts = Path("/proc/cpuinfo")  # only Linux has it
+    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
+    named = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return named[1] if named else platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit of the repository that tracks this file; None where there is none."""
+    here = Path(__file__)
+    commands = (["ls-files", "--error-unmatch", here.name], ["describe", "--always", "--dirty"])
+    try:
+        runs = [
+            subprocess.run(
+                ["git", *command], cwd=here.parent, capture_output=True, text=True, check=True
+            )
+            for command in commands
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return runs[-1].stdout.strip()
+
+
+def _output_folder(request: Request, system: System, names: Sequence[str]) -> Path:
+    """Made before the translating, so that what is wrong with it shows early."""
+    home = system.path if system.path.is_dir() else system.path.parent
+    folder = Path(request.output) if request.output else home / "evaluation" / "+".join(names)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
+    return folder

@@ -1,0 +1,283 @@
+"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal.
+
+Knows the findings and how they look; computes no score and opens no file.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from transformer import plots
+from transformer.config import DecodeConfig, UserError
+from transformer.evaluation.analysis import RATIO_EDGES, Comparison, Sentence, SetReport
+from transformer.evaluation.metrics import Score
+
+FORMAT = 1  # of report.json
+SIGNIFICANT = 0.05
+NUMBER = ' class="number"'
+
+STYLE = """
+:root { color-scheme: light dark; --line: #ccc; --soft: #f4f4f2; --dim: #666; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #444; --soft: #242424; --dim: #a0a0a0; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+h2 { border-top: 2px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 0.5rem 0 1rem; }
+th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.8rem 0.25rem 0;
+  text-align: left; vertical-align: top; }
+td.number, th.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
+pre { background: var(--soft); overflow-x: auto; padding: 0.5rem 0.8rem; }
+small, .note { color: var(--dim); }
+figure { margin: 1rem 0; }
+svg { height: auto; max-width: 100%; }
+"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """Where and when an evaluation ran; `commit` is that of this software, where it is known."""
+
+    date: str
+    device: str
+    processor: str
+    threads: int
+    torch: str
+    python: str
+    commit: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """One system on all its test sets; no decoding settings where a file was scored."""
+
+    format: int = FORMAT
+    model: str
+    path: str
+    src_lang: str
+    tgt_lang: str
+    decode: DecodeConfig | None
+    machine: Machine
+    sets: tuple[SetReport, ...]
+    guard: bool = False  # whether faulty translations were tried again
+
+
+def to_json(report: Report) -> str:
+    """The whole report; its keys are the names of the fields."""
+    values = dataclasses.asdict(report)
+    return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def table(report: Report) -> str:
+    """A few lines for a terminal: a line for each set, then one for each metric compared."""
+    rows = [("test set", "lines", *_metric_names(report), "sentences/s")]
+    for found in report.sets:
+        speed = f"{found.speed.sentences_per_second:.1f}" if found.speed else "-"
+        values = [_interval(score) for score in found.scores]
+        rows.append((found.name, str(found.sentences), *values, speed))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    for found in report.sets:
+        if found.comparison:
+            lines.append(f"{found.name}, compared with {found.comparison.baseline}:")
+            lines += ["  " + "  ".join(row) for row in _differences(found.comparison)]
+    return "\n".join(lines)
+
+
+def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The report as a page; `metrics`, the records of a training run, become its curves.
+
+    Without the extra `plots` it is the same page without pictures, and says so.
+    """
+    try:
+        pictures, note = _pictures(report, metrics), ""
+    except UserError as error:
+        pictures, note = {}, f'<p class="note">No pictures: {escape(str(error))}.</p>'
+    title = f"{report.model}, {report.src_lang} to {report.tgt_lang}"
+    overview = [
+        (found.name, found.sentences, *map(_interval, found.scores)) for found in report.sets
+    ]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<style>{STYLE}</style></head><body>",
+            f"<h1>{escape(title)}</h1>",
+            _table(("test set", "lines", *_metric_names(report)), overview),
+            '<p class="note">In brackets the 95 % bootstrap interval. BLEU and chrF2: more is '
+            "better; TER: less is better.</p>",
+            note,
+            *(_set(found, report, pictures) for found in report.sets),
+            _curves(pictures),
+            "<h2>How it was made</h2>",
+            _table(("", ""), _facts(report)),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    pictures = {}
+    for found in report.sets:
+        full = [bucket for bucket in found.buckets if bucket.scores]
+        by_metric = list(zip(*(bucket.scores for bucket in full), strict=True))
+        pictures[f"buckets {found.name}"] = plots.bars(
+            [f"{bucket.words}\n({bucket.sentences})" for bucket in full],
+            {scores[0].metric: [score.value for score in scores] for scores in by_metric},
+            {scores[0].metric: [_ends(score) for score in scores] for scores in by_metric},
+            title="Score by length",
+            x_label="words of the source (sentences)",
+        )
+        pictures[f"lengths {found.name}"] = plots.histogram(
+            RATIO_EDGES,
+            found.length_ratios,
+            title="Length",
+            x_label="words of the output over words of the reference",
+        )
+    if any(record.get("event") in ("train", "validation") for record in metrics):
+        pictures["curves"] = plots.curves(metrics)
+    return pictures
+
+
+def _set(found: SetReport, report: Report, pictures: Mapping[str, str]) -> str:
+    score_rows = [(s.metric, _interval(s), s.signature) for s in found.scores]
+    bucket_rows = [
+        (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))
+        for bucket in found.buckets
+    ]
+    faults = found.faults
+    numbers: list[tuple[str, str]] = [
+        ("sentences", f"{found.sentences}"),
+        ("words of the source", f"{found.source_words}"),
+        ("length, output over reference", f"{found.length_ratio:.3f}"),
+        ("empty outputs", f"{faults.empty}"),
+        ("outputs equal to their source", f"{faults.copies}"),
+        ("outputs that repeat themselves", f"{faults.repetitions}"),
+    ]
+    if found.speed:
+        numbers += [
+            ("seconds", f"{found.speed.seconds:.1f}"),
+            ("sentences per second", f"{found.speed.sentences_per_second:.1f}"),
+            ("source words per second", f"{found.speed.source_words_per_second:.0f}"),
+        ]
+    return "\n".join(
+        [
+            f"<h2>{escape(found.name)}</h2>",
+            _table(("metric", "score", "signature"), score_rows),
+            "<p>The same numbers, typed in the folder of this page:</p>",
+            f"<pre>{escape(chr(10).join(found.commands))}</pre>",
+            _table(("", ""), numbers),
+            _compared(found.comparison, report),
+            "<h3>By length of the source</h3>",
+            _table(("words", "sentences", "BLEU", "chrF2"), bucket_rows),
+            pictures.get(f"buckets {found.name}", ""),
+            pictures.get(f"lengths {found.name}", ""),
+            f"<h3>The {len(found.worst)} worst sentences by chrF2</h3>",
+            _sentences(found.worst, report),
+        ]
+    )
+
+
+def _compared(found: Comparison | None, report: Report) -> str:
+    if found is None:
+        return ""
+    heads = ("metric", "this system", "baseline", "difference", "p", "")
+    parts = [
+        f"<h3>Compared with {escape(found.baseline)}</h3>",
+        _table(heads, _differences(found)),
+        f"<p>By sentence chrF2, {found.better} sentences are better and {found.worse} are worse. "
+        f"p: paired bootstrap test; below {SIGNIFICANT} is taken for a difference.</p>",
+    ]
+    for title, sentences in (("gained", found.gains), ("lost", found.losses)):
+        if sentences:
+            parts += [f"<h4>Sentences that {title} most</h4>", _sentences(sentences, report)]
+    return "\n".join(parts)
+
+
+def _curves(pictures: Mapping[str, str]) -> str:
+    return f"<h2>Training</h2>\n{pictures['curves']}" if "curves" in pictures else ""
+
+
+def _sentences(sentences: Iterable[Sentence], report: Report) -> str:
+    """A row of facts a line; the texts below each other, marked with their language."""
+    rows = []
+    for s in sentences:
+        texts = [("source", s.source, report.src_lang), ("output", s.hypothesis, report.tgt_lang)]
+        if s.baseline is not None:
+            texts.append(("baseline", s.baseline, report.tgt_lang))
+        texts.append(("reference", s.reference, report.tgt_lang))
+        lines = "<br>".join(
+            f'<small>{name}</small> <span lang="{escape(lang)}">{escape(text)}</span>'
+            for name, text, lang in texts
+        )
+        gain = f"<br>({s.gain:+.1f})" if s.gain is not None else ""
+        rows.append(
+            f"<tr><td{NUMBER}>{s.line}</td><td{NUMBER}>{s.chrf:.1f}{gain}</td><td>{lines}</td></tr>"
+        )
+    head = f"<tr><th{NUMBER}>line</th><th{NUMBER}>chrF2</th><th></th></tr>"
+    return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>'
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of plain text; every cell is escaped here, integers stand to the right."""
+    lines = ["<tr>" + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr>"]
+    if not any(heads):
+        lines = []
+    for row in rows:
+        cells = "".join(
+            f"<td{' class=number' if isinstance(cell, int) else ''}>{escape(str(cell))}</td>"
+            for cell in row
+        )
+        lines.append(f"<tr>{cells}</tr>")
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    facts = [("model", report.path)]
+    if report.decode:
+        decode = dataclasses.asdict(report.decode)
+        facts.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode.items())))
+        facts.append(("guard", "on" if report.guard else "off"))
+    facts += [(found.name, found.spec) for found in report.sets]
+    machine = dataclasses.asdict(report.machine)
+    return facts + [(name, str(value)) for name, value in machine.items() if value is not None]
+
+
+def _differences(found: Comparison) -> list[tuple[str, ...]]:
+    return [
+        (
+            d.metric,
+            f"{d.system:.2f}",
+            f"{d.baseline:.2f}",
+            f"{d.system - d.baseline:+.2f}",
+            f"p = {d.p_value:.3f}",
+            "significant" if d.p_value < SIGNIFICANT else "not significant",
+        )
+        for d in found.differences
+    ]
+
+
+def _metric_names(report: Report) -> list[str]:
+    return [score.metric for score in report.sets[0].scores]
+
+
+def _ends(score: Score) -> tuple[float, float]:
+    low = score.value if score.low is None else score.low
+    high = score.value if score.high is None else score.high
+    return low, high
+
+
+def _interval(score: Score) -> str:
+    if score.low is None or score.high is None:
+        return f"{score.value:.2f}"
+    return f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]"

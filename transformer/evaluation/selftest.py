@@ -1,0 +1,126 @@
+"""A released model proves itself: the sentences in its folder come out as when it was released.
+
+`selftest.json` holds golden sentences with their translations by greedy search in float32, and a
+small test set with its scores. `written` makes it, `run` repeats it. Knows no command line.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoint.locate import SELFTEST, find, read_json
+from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.evaluation.metrics import bleu
+from transformer.files import write_text
+from transformer.translation.translator import Translator
+
+MAX_MEGABYTES = 45.0  # of a released folder
+TOLERANCE = 0.5  # BLEU that 8-bit and 16-bit numbers may cost
+PLAIN = DecodeConfig(scores=False)
+GOLDEN = {
+    "es": (
+        "Buenos días.",
+        "¿Dónde está la biblioteca?",
+        "Tengo hambre y no hay nada en la nevera.",
+        "Mi hermana vive en Madrid desde hace dos años.",
+        "No sé qué hacer.",
+        "¿Cuánto cuesta este libro?",
+        "Ayer llovió todo el día, así que nos quedamos en casa.",
+        "Si tuviera tiempo, iría contigo.",
+        "El tren sale a las ocho.",
+        "¡Feliz cumpleaños!",
+    ),
+    "en": (
+        "Good morning.",
+        "Where is the library?",
+        "I'm hungry and there is nothing in the fridge.",
+        "My sister has lived in Madrid for two years.",
+        "I don't know what to do.",
+        "How much does this book cost?",
+        "It rained all day yesterday, so we stayed at home.",
+        "If I had time, I would go with you.",
+        "The train leaves at eight o'clock.",
+        "Happy birthday!",
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One line of a self-test: whether it holds, and what was seen."""
+
+    name: str
+    holds: bool
+    seen: str
+
+
+def written(folder: Path, pairs: Sequence[tuple[str, str]], name: str) -> None:
+    """Writes selftest.json into a checkpoint, from its own translations in float32.
+
+    `pairs` are sentences and references of a small test set, `name` says which.
+    """
+    translator = Translator.load(folder, "cpu", "float32")
+    golden = GOLDEN.get(translator.src_lang, ())
+    sources, references = [src for src, _ in pairs], [tgt for _, tgt in pairs]
+    outputs = _outputs(translator, (*golden, *sources))
+    values = {
+        "golden": [list(pair) for pair in zip(golden, outputs, strict=False)],
+        "test": {
+            "name": name,
+            "pairs": [list(pair) for pair in pairs],
+            "bleu": round(bleu(outputs[len(golden) :], references), 2),
+        },
+    }
+    write_text(folder / SELFTEST, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+
+
+def run(folder: str | Path, device: str, compute_type: ComputeType) -> Iterator[Check]:
+    """The checks of a released folder, as they are done; UserError where it has none."""
+    place = find(folder)
+    golden, test = _read(place / SELFTEST)
+    megabytes = sum(file.stat().st_size for file in place.iterdir() if file.is_file()) / 1e6
+    seen = f"{megabytes:.1f} MB, at most {MAX_MEGABYTES:.0f}"
+    yield Check(name="size", holds=megabytes <= MAX_MEGABYTES, seen=seen)
+    start = time.perf_counter()
+    translator = Translator.load(place, device, compute_type)
+    seconds = time.perf_counter() - start
+    engine = translator.decoder.compute_type
+    yield Check(name="load", holds=True, seen=f"{seconds:.2f} s, {engine} on {translator.device}")
+    exact = engine == "float32" and translator.device.type == "cpu"
+    outputs = _outputs(translator, [source for source, _ in golden])
+    pairs = zip(golden, outputs, strict=True)
+    wrong = [
+        f"{source!r} gave {out!r}, not {want!r}" for (source, want), out in pairs if out != want
+    ]
+    alike = len(golden) - len(wrong)
+    # What rounding may change is a word here and there; garbage is alike nowhere.
+    enough = len(golden) if exact else len(golden) // 2
+    seen = "; ".join([f"{alike} of {len(golden)} alike, at least {enough}", *wrong])
+    yield Check(name="golden sentences", holds=alike >= enough, seen=seen)
+    hypotheses = _outputs(translator, [source for source, _ in test["pairs"]])
+    score = bleu(hypotheses, [reference for _, reference in test["pairs"]])
+    room = 0.01 if exact else TOLERANCE
+    seen = f"BLEU {score:.2f}, at its release {test['bleu']:.2f}"
+    yield Check(name=str(test["name"]), holds=score >= test["bleu"] - room, seen=seen)
+
+
+def _outputs(translator: Translator, sources: Sequence[str]) -> list[str]:
+    return [result.text for result in translator.translate(sources, PLAIN)]
+
+
+def _read(path: Path) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    if not path.is_file():
+        raise UserError(
+            f"expected {path}, which scripts/release.py writes: this model has no self-test"
+        )
+    values = read_json(path)
+    try:
+        golden = [(str(source), str(output)) for source, output in values["golden"]]
+        test = values["test"]
+        pairs = [(str(source), str(reference)) for source, reference in test["pairs"]]
+        return golden, {"name": test["name"], "bleu": float(test["bleu"]), "pairs": pairs}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"expected golden sentences and a test set in {path}: {error!r}") from error

@@ -1,0 +1,1 @@
+"""How a translation came about: attention maps, probabilities, alternatives, pictures."""

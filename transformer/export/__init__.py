@@ -1,0 +1,1 @@
+"""Checkpoints for other engines, compared with the model token for token."""

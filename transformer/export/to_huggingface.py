@@ -1,0 +1,233 @@
+"""A model as Hugging Face Marian: in memory, or as a folder for its classes and pipelines.
+
+Marian normalises after each sublayer and has sinusoidal positions; anything else is refused.
+The only module that imports transformers, and only when it is asked for.
+
+Shapes: B batch, S source, D model width.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, ModelConfig, UserError
+from transformer.model import Transformer
+from transformer.text.tokenizer import Tokenizer
+
+# The special ids, as the configurations of the model and of its search call them.
+SPECIAL_IDS: Mapping[str, int] = {
+    "pad_token_id": PAD_ID,
+    "bos_token_id": BOS_ID,
+    "eos_token_id": EOS_ID,
+    "decoder_start_token_id": BOS_ID,
+}
+PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "out": "out_proj"}
+# What Marian makes of other weights, or computes: not in our list of weights.
+DERIVED = ("lm_head.weight", "final_logits_bias", "embed_tokens.weight", "embed_positions.weight")
+
+USAGE = """\
+# Translation model {src} to {tgt} for Hugging Face Transformers
+
+In this folder, one sentence at a time, of at most {longest} pieces:
+
+```python
+from transformers import MarianMTModel, MarianTokenizer
+
+tokenizer = MarianTokenizer.from_pretrained(".")
+model = MarianMTModel.from_pretrained(".")
+batch = tokenizer([{example!r}], return_tensors="pt", padding=True)
+print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
+```
+
+or, with transformers 4 (version 5 has no such pipeline):
+
+```python
+from transformers import pipeline
+
+print(pipeline("translation", model=".")({example!r}, num_beams=1))
+```
+
+The search is greedy, unless `generate` is given `num_beams=4`, which is what the pipeline does
+by itself. `CARD.md` says how the model was trained.
+"""
+
+
+def _library() -> Any:
+    """The optional library, or a UserError that says how to install it."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise UserError(
+            "expected the library transformers, which an export to Marian needs; it is not "
+            'installed: pip install -e ".[export]"'
+        ) from error
+    return transformers
+
+
+def _refuse(config: ModelConfig) -> None:
+    """UserError for a model that Marian cannot express."""
+    if (config.norm, config.positions) != ("post", "sinusoidal"):
+        raise UserError(
+            "expected a model with --norm post and --positions sinusoidal, the only kind that "
+            f"Marian can express; this one has --norm {config.norm} and --positions "
+            f"{config.positions}: export it to CTranslate2, which can"
+        )
+
+
+def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[str, Tensor]]:
+    yield f"{name}.weight", layer.weight[rows][:, columns]
+    yield f"{name}.bias", layer.bias[rows]
+
+
+def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """The weights of an encoder or decoder layer by Marian's names."""
+    every = slice(None)  # channels that are not of the residual stream
+    blocks = {"self_attn": (layer.self_attention, layer.self_residual)}
+    if hasattr(layer, "cross_attention"):
+        blocks["encoder_attn"] = (layer.cross_attention, layer.cross_residual)
+    norms = {"final_layer_norm": layer.feed_residual.norm}
+    for block, (attention, residual) in blocks.items():
+        for ours, theirs in PROJECTIONS.items():
+            rows, columns = (order, every) if ours == "out" else (every, order)
+            name = f"{prefix}.{block}.{theirs}"
+            yield from _linear(name, getattr(attention, ours), rows, columns)
+        norms[f"{block}_layer_norm"] = residual.norm
+    yield from _linear(f"{prefix}.fc1", layer.feed_forward.expand, every, order)
+    yield from _linear(f"{prefix}.fc2", layer.feed_forward.contract, order, every)
+    for name, norm in norms.items():
+        yield f"{prefix}.{name}.weight", norm.weight[order]
+        yield f"{prefix}.{name}.bias", norm.bias[order]
+
+
+def _weights(model: Transformer) -> dict[str, Tensor]:
+    """Our weights by Marian's names, the channels of the residual stream in Marian's order.
+
+    The position codes stand on the channels as sine, cosine, sine, cosine; Marian has all sines
+    first. Whatever reads or writes these channels is reordered with them, so nothing changes.
+    """
+    order = torch.arange(model.config.d_model).view(-1, 2).t().flatten()  # (D,) 0 2 ... 1 3 ...
+    found = {"model.shared.weight": model.embedding.weight[:, order]}
+    sides: tuple[tuple[str, Any], ...] = (("encoder", model.encoder), ("decoder", model.decoder))
+    for side, layers in sides:
+        for i, layer in enumerate(layers):
+            found.update(_layer(f"model.{side}.layers.{i}", layer, order))
+    return {name: tensor.detach().float().cpu() for name, tensor in found.items()}
+
+
+def marian_model(model: Transformer) -> Any:
+    """The same model as a `MarianMTModel`, in float32 and evaluation mode, on the CPU.
+
+    UserError for one that Marian cannot express, or where transformers is not installed.
+    """
+    config = model.config
+    _refuse(config)
+    library = _library()
+    new = library.MarianMTModel(
+        library.MarianConfig(
+            vocab_size=config.vocab_size,
+            max_position_embeddings=config.max_len,
+            d_model=config.d_model,
+            encoder_layers=config.n_encoder_layers,
+            decoder_layers=config.n_decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            activation_function=config.activation,
+            dropout=config.dropout,
+            scale_embedding=True,
+            static_position_embeddings=True,
+            forced_eos_token_id=None,  # a matter of the search, below
+            **SPECIAL_IDS,
+        )
+    )
+    found = new.load_state_dict(_weights(model), strict=False)
+    missing = [name for name in found.missing_keys if not name.endswith(DERIVED)]
+    if missing or found.unexpected_keys:
+        raise RuntimeError(
+            f"expected Marian's names of weights; transformers {library.__version__} misses "
+            f"{missing} and does not know {found.unexpected_keys}"
+        )
+    new.generation_config = library.GenerationConfig(
+        max_length=config.max_len + 1,  # with the start, which is read but not written
+        num_beams=1,
+        bad_words_ids=[[PAD_ID], [BOS_ID]],  # they never follow
+        forced_eos_token_id=EOS_ID,
+        **SPECIAL_IDS,
+    )
+    return new.eval()
+
+
+def to_marian(
+    model: Transformer, tokenizer: Tokenizer, folder: Path, languages: tuple[str, str]
+) -> None:
+    """Writes model, tokeniser and configurations into a folder; nothing is checked here."""
+    marian_model(model).save_pretrained(str(folder))
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    special = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID, "unk": UNK_ID}
+    configuration = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": languages[0],
+        "target_lang": languages[1],
+        "model_max_length": model.config.max_len,
+        "separate_vocabs": False,
+        "clean_up_tokenization_spaces": False,  # SentencePiece puts the spaces
+        "split_special_tokens": True,  # "</s>" in a text is text
+        **{f"{name}_token": pieces[i] for name, i in special.items()},
+    }
+    contents = {
+        "vocab.json": {piece: i for i, piece in enumerate(pieces)},
+        "tokenizer_config.json": configuration,
+    }
+    for name, values in contents.items():
+        text = json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in ("source.spm", "target.spm"):
+        (folder / name).write_bytes(tokenizer.model)
+
+
+def open_marian(folder: Path) -> tuple[Any, Any]:
+    """The `MarianMTModel` in float32 and the `MarianTokenizer` of a folder."""
+    library = _library()
+    with warnings.catch_warnings():
+        # What it recommends normalises punctuation, which neither we nor this tokeniser do.
+        warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
+        tokenizer = library.MarianTokenizer.from_pretrained(str(folder))
+    return library.MarianMTModel.from_pretrained(str(folder)).float().eval(), tokenizer
+
+
+def marian_rival(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
+    """Greedy search by `generate`, in ids: (B, S), most tokens -> B lists without special ids."""
+
+    def search(src: Tensor, most: int) -> list[list[int]]:
+        rows = model.generate(
+            input_ids=src,
+            attention_mask=(src != PAD_ID).long(),
+            num_beams=1,
+            do_sample=False,
+            max_length=most + 2,  # with the start and the end
+        )
+        return [[i for i in row[1:] if i not in (PAD_ID, EOS_ID)] for row in rows.tolist()]
+
+    return search
+
+
+def check_tokenizer(theirs: Any, ours: Tokenizer, texts: Iterable[str]) -> None:
+    """UserError at the first text that a `MarianTokenizer` cuts or joins in another way than ours.
+
+    One that begins with a language code, `>>es<<`, is such a text.
+    """
+    for text in texts:
+        ids = [*ours.encode(text), EOS_ID]
+        found = theirs(text, verbose=False).input_ids
+        joined = theirs.decode([BOS_ID, *found, PAD_ID], skip_special_tokens=True)
+        if (found, joined.split()) != (ids, ours.decode(ids).split()):
+            raise UserError(
+                f"expected Marian to cut {text!r} into the ids {ids} and to join them to "
+                f"{ours.decode(ids)!r}; it gives {found} and {joined!r}. Nothing was written"
+            )

@@ -1,0 +1,1 @@
+"""The LibreTranslate API and the page over HTTP (extra `serve`)."""

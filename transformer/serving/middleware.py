@@ -1,0 +1,116 @@
+"""Around every request: its size, the headers of its answer, counting, and one clear refusal.
+
+Plain ASGI. What a client has made up (a path, a text) is neither counted nor logged.
+"""
+
+import json
+import logging
+import time
+import traceback
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from transformer.config import UserError
+from transformer.serving.access import Refused
+from transformer.serving.scheduler import Full, Stopped
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+}
+log = logging.getLogger(__name__)
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Gate:
+    """An ASGI application around another one."""
+
+    def __init__(
+        self,
+        app: Callable[[Message, Receive, Send], Awaitable[None]],
+        *,
+        most: int,
+        count: Callable[[str, int, float], None],
+        name: Callable[[str], str],
+    ) -> None:
+        """`most` bytes of a request; `name` is what a path is counted as."""
+        self._app, self._most, self._count, self._name = app, most, count, name
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Passes a request on and its answer back."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status, size = time.perf_counter(), 0, 0
+
+        async def limited() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            self._check(size)
+            return message
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                new = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *new]
+            await send(message)
+
+        try:
+            length = dict(scope["headers"]).get(b"content-length", b"")
+            self._check(int(length) if length.isdigit() else 0)
+            await self._app(scope, limited, marked)
+        except Exception as error:
+            if status:  # the answer has begun
+                raise
+            await _send(error, marked)
+        finally:
+            route, taken = self._name(scope["path"]), time.perf_counter() - started
+            self._count(route, status, taken)
+            log.info("%s %s %d %.0f ms", scope["method"], route, status, 1000 * taken)
+
+    def _check(self, size: int) -> None:
+        if size > self._most:
+            raise Refused(413, f"the request exceeds {self._most} bytes")
+
+
+def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
+    """Status, reason and headers that an exception becomes; of a defect only where it is."""
+    match error:
+        case Refused():
+            status, why, after = error.status, error.why, error.retry_after
+        case UserError():
+            status, why, after = 400, str(error), None
+        case Full():
+            status, why, after = 503, "the queue is full: try again later", 1.0
+        case Stopped():
+            status, why, after = 503, "the server is stopping", 5.0
+        case _ if hasattr(error, "status_code"):  # of the framework
+            status, why, after = error.status_code, str(getattr(error, "detail", "")), None
+        case _:
+            where = traceback.extract_tb(error.__traceback__)[-1:]  # its message may hold text
+            at = "".join(f" at {one.filename}:{one.lineno}" for one in where)
+            log.error("defect: %s%s", type(error).__name__, at)
+            status, why, after = 500, "the server has a defect", None
+    return status, why, {"Retry-After": str(max(1, round(after)))} if after is not None else None
+
+
+async def _send(error: Exception, send: Send) -> None:
+    status, why, headers = refusal(error)
+    body = json.dumps({"error": why}).encode()
+    named = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **(headers or {}),
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

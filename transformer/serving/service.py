@@ -1,0 +1,227 @@
+"""Translation for many clients: texts to sentences, sentences to the scheduler, and back.
+
+Knows directions, the scheduler and what is inside a translation; no network.
+"""
+
+import asyncio
+import dataclasses
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from transformer.config import DecodeConfig, UserError
+from transformer.documents.formats import Document
+from transformer.documents.markup import Filled, Span, cut, placed
+from transformer.explain.trace import Alternative, Trace, alternatives, trace
+from transformer.serving.scheduler import Observer, Scheduler
+from transformer.text.placeholders import find
+from transformer.text.sentences import Segment, segments
+from transformer.translation.directions import Directions
+from transformer.translation.guard import Careful
+from transformer.translation.translator import (
+    GREEDY,
+    Candidate,
+    Translation,
+    Translator,
+    is_translated,
+    joined,
+)
+
+Pair = tuple[str, str]
+BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
+ALONE = 1024  # what a look inside a sentence counts for
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inspection:
+    """A sentence to look into, after a forced prefix."""
+
+    text: str
+    prefix: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence, its translation and its trace; or the text between two, which stays."""
+
+    text: str
+    target: str
+    trace: Trace | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Service:
+    """Answers requests of any number of tasks with one thread that computes."""
+
+    def __init__(
+        self,
+        directions: Directions,
+        decode: DecodeConfig = GREEDY,
+        max_waiting: int = 10_000,
+        observe: Observer = lambda size, seconds: None,
+    ) -> None:
+        self.directions = directions
+        self._decode = decode
+        self.scheduler = Scheduler(
+            self._work, cost=_cost, budget=BATCH_CHARS, max_waiting=max_waiting, observe=observe
+        )
+
+    def start(self) -> None:
+        """Opens every direction, then begins to work."""
+        for pair in self.directions.available:
+            self.directions.translator(pair)
+        self.scheduler.start()
+
+    def stop(self) -> None:
+        """Answers what was asked, then ends."""
+        self.scheduler.stop()
+
+    async def translate(
+        self, texts: Sequence[str], pair: Pair, n_best: int = 1
+    ) -> list[Translation]:
+        """One translation a text, in order; raises Full, Stopped or UserError."""
+        decode = dataclasses.replace(
+            self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
+        )
+        layouts = [layout(text, pair[0]) for text in texts]
+        sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
+        found = iter(await self._ask(("translate", pair, decode), sentences))
+        translations = []
+        for text, known in zip(texts, layouts, strict=True):
+            parts: list[tuple[tuple[Candidate, ...] | None, str]] = []
+            warnings: list[str] = []
+            for one in known:
+                own: Translation | None = next(found) if is_translated(one) else None
+                parts.append((own.candidates if own else None, one.text))
+                warnings += own.warnings if own else ()
+            translations.append(
+                Translation(source=text, candidates=joined(parts, n_best), warnings=tuple(warnings))
+            )
+        return translations
+
+    async def fill(
+        self, document: Document, pair: Pair
+    ) -> tuple[list[str | Filled], tuple[str, ...]]:
+        """The translations of a document's texts, their marks in their places; and warnings."""
+        marks = document.marks or ((),) * len(document.texts)
+        plain = [text for text, own in zip(document.texts, marks, strict=True) if not own]
+        found = iter(await self.translate(plain, pair))
+        filled: list[str | Filled] = []
+        warnings: list[str] = []
+        for text, own in zip(document.texts, marks, strict=True):
+            if own:
+                pieces, more = await self._filled(
+                    text, [*zip(own, range(len(own)), strict=True)], pair
+                )
+                filled.append(pieces)
+                warnings += more
+            else:
+                one = next(found)
+                filled.append(one.text)
+                warnings += one.warnings
+        return filled, tuple(warnings)
+
+    async def _filled(
+        self, text: str, marks: Sequence[tuple[Span, int]], pair: Pair
+    ) -> tuple[Filled, list[str]]:
+        """A text in pieces by the attention of its words; a mark over sentences goes by itself."""
+        ends = [*itertools.accumulate(len(one.text) for one in layout(text, pair[0]))]
+        wide = [(a, b, n) for (a, b), n in marks if any(a < end < b for end in ends)]
+        if wide:
+            start, stop, number = wide[0]
+            left = [one for one in marks if one[0][1] <= start]
+            right = [((a - stop, b - stop), n) for (a, b), n in marks if a >= stop]
+            before, inner, after = (
+                await self._filled(text[:start], left, pair),
+                (await self.translate([text[start:stop]], pair))[0],
+                await self._filled(text[stop:], right, pair),
+            )
+            pieces = [*before[0], (inner.text, number), *after[0]]
+            return pieces, [*before[1], *inner.warnings, *after[1]]
+        found: Filled = []
+        end = 0
+        parts = await self.inspect(text, pair)
+        for part in parts:
+            start, end = end, end + len(part.text)
+            own = [((a - start, b - start), n) for (a, b), n in marks if start <= a and b <= end]
+            numbers = [n for _, n in own]
+            spans = [span for span, _ in own]
+            try:
+                pieces = _marked(part, spans)
+            except ValueError:
+                cuts = cut(part.text, spans)
+                apart = await self.translate([one for one, _ in cuts], pair)
+                pieces = [(one.text, mark) for one, (_, mark) in zip(apart, cuts, strict=True)]
+            found += [(one, None if mark is None else numbers[mark]) for one, mark in pieces]
+        return found, [warning for part in parts for warning in part.warnings]
+
+    async def inspect(self, text: str, pair: Pair) -> list[Part]:
+        """The sentences of a text, each as it is translated and why, and what is between them."""
+        parts = layout(text, pair[0])
+        asked = [Inspection(one.text) for one in parts if is_translated(one)]
+        found = iter(await self._ask(("inspect", pair), asked))
+        return [next(found) if is_translated(one) else Part(one.text, one.text) for one in parts]
+
+    async def continue_after(self, sentence: str, pair: Pair, prefix: Sequence[int]) -> Part:
+        """One sentence whose translation begins with the ids given."""
+        asked = Inspection(sentence, tuple(prefix))
+        part: Part = (await self._ask(("inspect", pair), [asked]))[0]
+        return part
+
+    async def alternatives(
+        self, sentence: str, pair: Pair, prefix: Sequence[int]
+    ) -> list[Alternative]:
+        """The words that may follow the ids given, likeliest first."""
+        asked = Inspection(sentence, tuple(prefix))
+        found: list[Alternative] = (await self._ask(("alternatives", pair), [asked]))[0]
+        return found
+
+    async def _ask(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
+        return await asyncio.wrap_future(self.scheduler.submit(key, items))
+
+    def _work(self, key: Any, items: Sequence[Any]) -> Sequence[Any]:
+        kind, pair, *rest = key
+        opened = self.directions.translator(pair)
+        if kind == "translate":
+            return opened.translate(items, rest[0])
+        translator = self.directions.plain(pair)
+        if kind == "alternatives":
+            return [alternatives(translator, one.text, one.prefix) for one in items]
+        return [self._inspected(opened, translator, one) for one in items]
+
+    def _inspected(
+        self, opened: Translator | Careful, translator: Translator, one: Inspection
+    ) -> Part:
+        """Looks inside; what the model does not say at once by itself is only translated."""
+        if one.prefix:
+            found = trace(translator, one.text, one.prefix, self._decode)
+            return Part(one.text, found.target, found)
+        translated = opened.translate([one.text], self._decode)[0]
+        try:
+            found = trace(translator, one.text, (), self._decode)
+        except UserError:
+            return Part(one.text, translated.text, None, translated.warnings)
+        own = found if found.target == translated.text else None
+        return Part(one.text, translated.text, own, translated.warnings)
+
+
+def layout(text: str, lang: str) -> tuple[Segment, ...]:
+    """Sentences and what is between them; none ends within an address, a tag or the like."""
+    return segments(
+        text, lang, [(one.start, one.end) for one in find(text) if one.kind != "number"]
+    )
+
+
+def _marked(part: Part, marks: Sequence[Span]) -> Filled:
+    """A sentence's translation in pieces; ValueError where nothing tells where its marks are."""
+    if not marks:
+        return [(part.target, None)]
+    if part.trace is None:
+        raise ValueError("expected a sentence that was looked into")
+    names = part.trace.source_words, part.trace.target_words
+    words = [one.text for one in names[0]], [one.text for one in names[1]]
+    return placed((part.text, part.target), marks, words, part.trace.alignment().tolist())
+
+
+def _cost(item: Any) -> int:
+    return max(FEWEST_CHARS, len(item)) if isinstance(item, str) else ALONE

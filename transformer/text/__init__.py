@@ -1,0 +1,1 @@
+"""Strings: vocabulary, sentences, languages, placeholders, capitals, spelling; no tensor."""

@@ -1,0 +1,80 @@
+"""Tells Spanish from English, by the three-letter runs of a text.
+
+Each run speaks for one language by the logarithm of how much more frequent it is there, as counted
+in the project's own corpus (`data/`); so do the letters and marks that one of them does not have.
+A capitalised word may be a name, which speaks for neither, and counts for less. Text in a third
+language is undecided, or taken for the likelier of the two.
+"""
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+LANGUAGES = ("es", "en")
+TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
+N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
+DECIDED = 0.65  # confidence from which a language is taken for known
+SPANISH = "ñ¿¡áéíóúü"
+LETTER = 3.0  # nats that each of those speaks for Spanish, beside its runs
+TRUST, IN_NAMES = 0.5, 0.15  # of a run, as neighbours share letters; of one in a capitalised word
+RARE = 4  # added to each count, so that what was seen once does not tell much
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A language and how sure it is, 0.5 to 1."""
+
+    lang: str
+    confidence: float
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there was enough to go by."""
+        return self.confidence >= DECIDED
+
+
+def trigrams(text: str) -> list[str]:
+    """Each three characters of the words in small letters, a space at both ends of a word."""
+    padded = [f" {word} " for word in _WORD.findall(text.lower().replace("’", "'"))]
+    return [word[i : i + 3] for word in padded for i in range(len(word) - 2)]
+
+
+def count(spanish: Iterable[str], english: Iterable[str]) -> dict[str, float]:
+    """The runs that tell most, and how many nats each speaks for Spanish (below 0: English)."""
+    es, en = (
+        Counter(trigram for text in texts for trigram in trigrams(text))
+        for texts in (spanish, english)
+    )
+    n_es, n_en = es.total(), en.total()
+    ratios = {
+        trigram: math.log((es[trigram] + RARE) / n_es) - math.log((en[trigram] + RARE) / n_en)
+        for trigram in es.keys() | en.keys()
+    }
+    worth = {trigram: abs(ratio) * (es[trigram] + en[trigram]) for trigram, ratio in ratios.items()}
+    best = sorted(sorted(worth), key=lambda trigram: -worth[trigram])[:N_TRIGRAMS]
+    return {trigram: round(ratios[trigram], 2) for trigram in sorted(best)}
+
+
+@functools.cache
+def table() -> Mapping[str, float]:
+    """What `count` gave for the project's corpus; `data/tables.py` writes it."""
+    rows = TABLE.read_text(encoding="utf-8").splitlines()
+    return {trigram: float(ratio) for trigram, _, ratio in (row.partition("\t") for row in rows)}
+
+
+def detect(text: str) -> Detected:
+    """The likelier language; without a word that tells, Spanish with a confidence of 0.5."""
+    known = table()
+    total = TRUST * sum(known.get(trigram, 0.0) for trigram in trigrams(text))
+    if not text.isupper():
+        names = " ".join(word for word in _WORD.findall(text) if word[0].isupper())
+        total -= (TRUST - IN_NAMES) * sum(known.get(trigram, 0.0) for trigram in trigrams(names))
+    total += LETTER * sum(map(text.lower().count, SPANISH))
+    sure = 1 / (1 + math.exp(-min(abs(total), 50.0)))
+    return Detected("es" if total >= 0 else "en", sure)

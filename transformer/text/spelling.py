@@ -1,0 +1,194 @@
+"""What the keyboard did is undone: slips, lost accents, and opening marks that were not typed.
+
+A model spells an unknown word out and mostly writes nonsense for it. Which word was meant is asked
+of two things, as in a noisy channel (Kernighan et al. 1990): what a finger does, and how frequent
+the words are. Names, codes and everything with a capital stay.
+
+A Spanish word without its accent is another word to a model, or none. What only one spelling fits
+gets it back: "manana" can only be "mañana". What two fit, such as "esta", is left to the model.
+"""
+
+import functools
+import lzma
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / "tables"
+ACCENTS = FOLDER / "accents.tsv"
+FREQUENT = 20  # times that a word was met to be what another one is read as
+WORD = re.compile(
+    r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)"
+)  # in small letters, in no address, no name, and no longer than any frequent word
+LETTERS = "abcdefghijklmnopqrstuvwxyzáéíóúüñ"
+_MARKS = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "úü", "n": "ñ"}
+_KEYS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
+NEXT_KEYS: Mapping[str, list[str]] = {
+    key: [other for pair in pairwise(row) if key in pair for other in pair if other != key]
+    for row in _KEYS
+    for key in row
+}
+
+
+SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
+
+_ANY_WORD = re.compile(r"[^\W\d_]+")
+_ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
+_QUESTION_WORDS = {
+    "que": "qué", "quien": "quién", "quienes": "quiénes", "como": "cómo", "cuando": "cuándo",
+    "donde": "dónde", "cual": "cuál", "cuales": "cuáles", "cuanto": "cuánto", "cuanta": "cuánta",
+    "cuantos": "cuántos", "cuantas": "cuántas",
+}  # fmt: skip
+_BEFORE = r"(?:(?:a|de|en|con|por|para|desde|hasta) )?"
+_ASKED = re.compile(rf"(¿{_BEFORE}(?:y |pero )?)({'|'.join(_QUESTION_WORDS)})\b", re.IGNORECASE)
+_CLAUSE = re.compile(
+    rf"[,;:] +(?={_BEFORE}(?:{'|'.join(_QUESTION_WORDS)})\b[^,;:]*$)", re.IGNORECASE
+)
+_STOP = re.compile(r"[.!?…]\s+")
+_FIRST = re.compile(r"[^\s\"'«“‘(\[?!—–-]")
+_OPENING = {"?": "¿", "!": "¡"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a language: `rank` of the frequent ones, 0 for the first, and the others."""
+
+    rank: Mapping[str, int]
+    others: frozenset[str]
+
+    def correction(self, word: str) -> str:
+        """The most frequent word that this one may be a slip of; itself, if known, or if none."""
+        if word in self.rank or word in self.others:
+            return word
+        candidates = {other for other in sources(word) if other in self.rank}
+        return min(candidates, key=self.rank.__getitem__, default=word)
+
+
+def sources(word: str) -> Iterator[str]:
+    """What one slip makes this of: a letter lost, doubled, swapped, unmarked, a key beside."""
+    for i in range(len(word) + 1):
+        yield from (word[:i] + letter + word[i:] for letter in LETTERS)
+    for i, letter in enumerate(word):
+        for other in (*NEXT_KEYS.get(letter, ()), *_MARKS.get(letter, "")):
+            yield word[:i] + other + word[i + 1 :]
+        if letter == word[i - 1 : i]:
+            yield word[:i] + word[i + 1 :]
+        elif i:
+            yield word[: i - 1] + letter + word[i - 1] + word[i + 1 :]
+
+
+def count(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The frequent words of the texts, the most frequent first, and the others, sorted."""
+    alone = re.compile(rf"(?<![\w'’])[{LETTERS}]+(?![\w'’])")
+    counts = Counter(word for text in texts for word in alone.findall(text.lower()))
+    order = sorted(counts, key=lambda word: (-counts[word], word))
+    n = sum(times >= FREQUENT for times in counts.values())
+    return order[:n], sorted(order[n:])
+
+
+def table(lang: str) -> Path:
+    """Where the words of a language are kept; `data/tables.py` writes it."""
+    return FOLDER / f"spelling.{lang}.xz"
+
+
+@functools.cache
+def words(lang: str) -> Words | None:
+    """What `count` gave for a language; None for one that was not counted."""
+    if not table(lang).is_file():
+        return None
+    frequent, others = lzma.decompress(table(lang).read_bytes()).decode().split("\n")
+    rank = {word: place for place, word in enumerate(frequent.split())}
+    return Words(rank, frozenset(others.split()))
+
+
+def correct(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
+    """The text with its slips undone, and what was: "qiero ir" -> "quiero ir", ["qiero ..."].
+
+    `n_pieces` says in how many pieces a model spells a word. What it knows as well as the frequent
+    word, from texts that were not counted here, stays.
+    """
+    known = words(lang)
+    undone: list[str] = []
+    if known is None:
+        return text, undone
+
+    def read(match: re.Match[str]) -> str:
+        word = match.group()
+        other = known.correction(word)
+        if other == word or n_pieces(other) > n_pieces(word):
+            return word
+        undone.append(f"{word} read as {other}")
+        return other
+
+    return WORD.sub(read, text), undone
+
+
+def plain(text: str) -> str:
+    """The text without marks above and below its letters: mañana -> manana."""
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(c for c in parts if unicodedata.category(c) != "Mn")
+
+
+def count_accents(texts: Iterable[str]) -> list[str]:
+    """The words with accents that no other word would be without them, in small letters.
+
+    A sentence without any accent says nothing: it may have been typed so.
+    """
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in filter(_ACCENTED.search, texts):
+        for word in _ANY_WORD.findall(unicodedata.normalize("NFC", text.lower())):
+            spellings[plain(word)][word] += 1
+    best = {key: words.most_common(1)[0] for key, words in spellings.items()}
+    return sorted(
+        word
+        for key, (word, n) in best.items()
+        if word != key and n >= SEEN and n >= SHARE * spellings[key].total()
+        if set(word) <= set("abcdefghijklmnopqrstuvwxyzáéíóúüñ")
+    )
+
+
+@functools.cache
+def accents() -> Mapping[str, str]:
+    """What `count_accents` gave, by the word without accents; `data/tables.py` writes it."""
+    return {plain(word): word for word in ACCENTS.read_text(encoding="utf-8").split()}
+
+
+def restore_accents(text: str) -> str:
+    """A Spanish sentence with opening marks and, if it has none at all, with its accents.
+
+    "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
+    """
+    text = _opened(text)
+    if _ACCENTED.search(text):
+        return text
+    text = _ANY_WORD.sub(lambda match: _spelt(match.group()), text)
+    return _ASKED.sub(lambda m: m[1] + _cased(_QUESTION_WORDS[m[2].lower()], m[2]), text)
+
+
+def _spelt(word: str) -> str:
+    known = accents().get(word.lower())
+    return _cased(known, word) if known else word
+
+
+def _cased(text: str, model: str) -> str:
+    if model.isupper() and len(model) > 1:
+        return text.upper()
+    return text.capitalize() if model[0].isupper() else text
+
+
+def _opened(text: str) -> str:
+    """With ¿ or ¡ where a sentence ends with ? or ! and has none."""
+    mark = _OPENING.get(text.rstrip()[-1:])
+    if mark is None or "¿" in text or "¡" in text:
+        return text
+    last = max((stop.end() for stop in _STOP.finditer(text)), default=0)
+    first = _FIRST.search(text, last)
+    if first is None:
+        return text
+    clause = _CLAUSE.search(text, last) if mark == "¿" else None
+    at = clause.end() if clause else first.start()
+    return text[:at] + mark + text[at:]

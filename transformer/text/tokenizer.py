@@ -1,0 +1,206 @@
+"""Text to subword ids and back: one SentencePiece vocabulary for both languages.
+
+Byte fallback keeps every character, NFKC normalisation makes one of the ways to write it. The
+special ids stand in `config`. `words` groups pieces into the words that a person sees.
+"""
+
+import dataclasses
+import functools
+import io
+import math
+import random
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Literal, Self
+
+import sentencepiece
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, SLOTS, UNK_ID, UserError, tags_of
+
+THREADS = 16  # whatever the machine: their number changes the last digits of the scores
+N_BEST = 8  # segmentations that subword sampling chooses among
+BOUNDARY = "▁"  # SentencePiece writes it for the space before a word
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]+")
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_TAG = re.compile(r"<2\w+>")  # names the language to write; nobody's word
+_CODEC = ("utf-8", "surrogateescape")  # a translation may hold half a character
+
+
+class Tokenizer:
+    """A trained vocabulary; its whole state is the bytes of a SentencePiece model."""
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except RuntimeError as error:
+            raise ValueError(f"expected a SentencePiece model, got {len(model)} bytes") from error
+        special = tuple(getattr(self._processor, f"{n}_id")() for n in ("pad", "bos", "eos", "unk"))
+        if special != (PAD_ID, BOS_ID, EOS_ID, UNK_ID):
+            raise ValueError(
+                "expected a vocabulary with pad, bos, eos, unk ids "
+                f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)}, got {special}"
+            )
+
+    @classmethod
+    def train(
+        cls,
+        sentences: Iterable[str],
+        vocab_size: int,
+        kind: Literal["unigram", "bpe"] = "unigram",
+        tags: Sequence[str] = tags_of(("en", "es")),
+    ) -> Self:
+        """Makes a vocabulary of `vocab_size` pieces out of sentences of both languages.
+
+        `tags` become pieces that no text is cut into (see `tag`).
+        A unigram vocabulary gets fewer where the text holds no more. Text that cannot make one
+        of that size is a UserError.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocab_size,
+                hard_vocab_limit=False,
+                model_type=kind,
+                normalization_rule_name="nmt_nfkc",
+                character_coverage=1.0 if vocab_size >= 4000 else 0.9995,
+                byte_fallback=True,
+                split_digits=True,
+                user_defined_symbols=list(SLOTS),
+                control_symbols=list(tags),
+                pad_id=PAD_ID,
+                bos_id=BOS_ID,
+                eos_id=EOS_ID,
+                unk_id=UNK_ID,
+                num_threads=THREADS,
+                max_sentence_length=16384,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise UserError(
+                f"expected text enough for a vocabulary of {vocab_size} pieces; SentencePiece says:"
+                f" {str(error).splitlines()[-1]} Choose another --vocab-size or give more text"
+            ) from error
+        return cls(model.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a model file; raises FileNotFoundError, or ValueError where it is none."""
+        return cls(Path(path).read_bytes())
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of pieces, special ones and bytes included."""
+        return int(self._processor.vocab_size())
+
+    @functools.cached_property
+    def alphabet(self) -> frozenset[str]:
+        """The characters that the pieces are written in, bytes and special pieces apart."""
+        known = self._processor
+        pieces = (
+            known.IdToPiece(i)
+            for i in range(self.vocab_size)
+            if not (known.IsByte(i) or known.IsControl(i) or known.IsUnknown(i))
+        )
+        return frozenset("".join(pieces)) - {"\u2581"}
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether each slot is one piece, as in vocabularies that are made now."""
+        return self.alphabet.issuperset(SLOTS)
+
+    def tag(self, name: str) -> int:
+        """The id of a tag, which stands before a source; UserError where there is none."""
+        found = int(self._processor.PieceToId(name))
+        if not self._processor.IsControl(found):
+            raise UserError(
+                f"expected a vocabulary with the piece {name}, as new ones have; "
+                "train without --tokenizer-model and --init, or name one that has it"
+            )
+        return found
+
+    def without_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The tags that a source begins with, and the rest of it."""
+        n_tags = 0
+        while n_tags < len(ids) and self._processor.IsControl(int(ids[n_tags])):
+            n_tags += 1
+        return list(ids[:n_tags]), list(ids[n_tags:])
+
+    def normalize(self, text: str) -> str:
+        """The text as `decode(encode(text))` gives it back."""
+        return str(self._processor.Normalize(text)).replace("\u2581", " ").strip(" ")
+
+    def encode(self, text: str) -> list[int]:
+        """The likeliest segmentation, without special ids."""
+        return list(self._processor.EncodeAsIds(text))
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, in one thread."""
+        return list(self._processor.Encode(list(texts), num_threads=1))
+
+    def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
+        """One of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
+
+        Drawn from the generator given and from nothing else, so that training can be repeated.
+        A BPE vocabulary has no probabilities to sample by: UserError.
+        """
+        try:
+            best = self._processor.NBestEncodeAsIds(text, N_BEST)
+        except (RuntimeError, NotImplementedError) as error:
+            raise UserError("expected a unigram vocabulary for --sample-alpha") from error
+        if not best:
+            return self.encode(text)
+        scores = [sum(map(self._processor.GetScore, ids)) for ids in best]
+        weights = [math.exp(alpha * (score - scores[0])) for score in scores]
+        return list(random.choices(best, weights)[0])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of some ids; special ids leave no trace."""
+        return str(self._processor.DecodeIds([int(i) for i in ids if i != UNK_ID]))
+
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Each id as it is written in the vocabulary."""
+        return tuple(self._processor.IdToPiece(int(i)) for i in ids)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Word:
+    """A word or a run of marks, and the pieces first to last (not included) that write it."""
+
+    text: str
+    first: int
+    last: int
+
+
+def words(pieces: Sequence[str]) -> tuple[Word, ...]:
+    """The words in order; a lone word boundary goes with the word that it opens.
+
+    A piece that writes parts of two words belongs to both, one of white space alone to none.
+    """
+    raw = [_bytes_of(piece) for piece in pieces]
+    ends = list(accumulate(map(len, raw)))
+    text = b"".join(raw).decode(*_CODEC)
+    found = []
+    for match in _WORD.finditer(text):
+        start, end = (len(text[:at].encode(*_CODEC)) for at in match.span())
+        inside = [
+            i for i, one in enumerate(raw) if one and ends[i] > start and ends[i] - len(one) < end
+        ]
+        first = inside[0]
+        while first and pieces[first - 1] == BOUNDARY:
+            first -= 1
+        shown = match[0].encode(*_CODEC).decode("utf-8", "replace")
+        found.append(Word(shown, first, inside[-1] + 1))
+    return tuple(found)
+
+
+def _bytes_of(piece: str) -> bytes:
+    if _TAG.fullmatch(piece):
+        return b""
+    byte = _BYTE.fullmatch(piece)
+    return bytes([int(byte[1], 16)]) if byte else piece.replace(BOUNDARY, " ").encode()

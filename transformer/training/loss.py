@@ -1,0 +1,112 @@
+"""Label-smoothed cross-entropy as a sum, with the number of tokens that it is a sum over.
+
+With smoothing e the target distribution is 1 - e on the right token plus e spread evenly over
+the vocabulary (Szegedy et al. 2016, section 7).
+
+Shapes: B batch, T target, N = any number of target tokens, D model width, V vocabulary.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.config import PAD_ID, TrainConfig
+from transformer.model import Transformer
+
+CHUNK = 2**22  # logits that exist at a time in training: they stay in the cache
+UNDERFLOW = 1e-30  # a probability below this has lost its digits
+
+
+def cross_entropy(
+    logits: Tensor, target: Tensor, pad_id: int, label_smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Sum in nats over all tokens that are not padding: (B, T, V), (B, T) -> (), ().
+
+    The second value is n_tokens.
+    """
+    total = F.cross_entropy(
+        logits.flatten(0, 1).float(),
+        target.flatten(),
+        ignore_index=pad_id,
+        reduction="sum",
+        label_smoothing=label_smoothing,
+    )
+    return total, (target != pad_id).sum()
+
+
+def projected_cross_entropy(
+    x: Tensor, weight: Tensor, target: Tensor, pad_id: int, label_smoothing: float = 0.0
+) -> Tensor:
+    """The sum of `cross_entropy` for the logits x W^T: (B, T, D), (V, D), (B, T) -> ().
+
+    The logits, by far the largest tensor of training, never exist as a whole: each chunk of
+    them is turned into its part of both gradients at once. Padding costs nothing.
+    """
+    kept = target != pad_id
+    return _ProjectedLoss.apply(x[kept], weight, target[kept], label_smoothing)
+
+
+class _ProjectedLoss(torch.autograd.Function):
+    """Gradient of a token's loss: softmax(logits) - (1 - e) at the right token - e / V everywhere.
+
+    Only the softmax needs passes over the logits. What is taken off it is known without them:
+    rows of W and of x, and their sums.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        """(N, D), (V, D), (N,) -> ()."""
+        device, vocab_size = x.device.type, weight.size(0)
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        right, even = 1 - smoothing, smoothing / vocab_size
+        low_x, low_weight = x.to(dtype), weight.to(dtype)
+        given, x = x.dtype, x.to(weight.dtype)
+        with torch.autocast(device, enabled=False):
+            sum_x, sum_weight = x.sum(0), weight.sum(0)  # (D,)
+            of_labels = weight[target]  # (N, D)
+            of_right = (x * of_labels).sum(1)  # (N,), the logits of the right tokens
+            likelihood = torch.empty(x.size(0), device=x.device)  # (N,), of the right tokens
+            grad_x = of_labels.mul_(-right).sub_(even * sum_weight)
+            grad_weight = (-even * sum_x).expand_as(weight).clone()
+            grad_weight.index_add_(0, target, x, alpha=-right)
+            size = max(1, CHUNK // vocab_size)
+            for start in range(0, x.size(0), size):
+                part = slice(start, start + size)
+                logits = low_x[part] @ low_weight.t()
+                slope = logits.softmax(-1)  # rounded to `dtype`, which the products below need
+                likelihood[part] = slope.gather(1, target[part, None])[:, 0]
+                grad_x[part] += slope @ low_weight
+                grad_weight += slope.t() @ low_x[part]
+            norms = of_right - likelihood.log()  # log sum exp of the logits
+            rare = likelihood < UNDERFLOW
+            norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
+            ctx.grads = grad_x.to(given), grad_weight
+            return norms.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        grads, ctx.grads = ctx.grads, None
+        if grads is None:
+            raise RuntimeError("expected one backward pass through this loss, got a second")
+        return grads[0].mul_(grad_outputs[0]), grads[1].mul_(grad_outputs[0]), None, None
+
+
+class LossModel(nn.Module):
+    """One number leaves the accelerated forward."""
+
+    def __init__(self, model: Transformer, config: TrainConfig) -> None:
+        super().__init__()
+        self.model = model
+        self.label_smoothing = config.label_smoothing
+        self.read: Any = torch.compile(self._read, dynamic=True) if config.compile else self._read
+
+    def _read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        return self.model.read(tgt_in, self.model.encode(src))[0]
+
+    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+        """The summed loss: (B, S), (B, T), (B, T) -> ()."""
+        x = self.read(src, tgt_in)  # (B, T, D)
+        weight = self.model.embedding.weight
+        return projected_cross_entropy(x, weight, tgt_out, PAD_ID, self.label_smoothing)

@@ -1,0 +1,297 @@
+"""The training loop: one process or many, CPU or GPU, stopped at any step and gone on exactly.
+
+Nothing here remembers a random state. The batches of an epoch are a pure function of the
+seed, and before each micro-batch the generators are seeded from (seed, epoch, its number), so
+that the dropout, too, depends on the place in the data alone: not on the process that computes
+it, nor on when training was stopped.
+
+Shapes: B batch, S source, T target.
+"""
+
+import contextlib
+import copy
+import dataclasses
+import logging
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer.checkpoint import weights
+from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
+from transformer.corpus import batching
+from transformer.corpus.augmentation import micro_batch, seed_of
+from transformer.corpus.batching import Batch
+from transformer.corpus.prepare import PreparedCorpus
+from transformer.model import Transformer
+from transformer.training import optimizer
+from transformer.training.loss import LossModel
+from transformer.training.progress import Place, append, limit_reached, progress_line, share_done
+from transformer.training.run import BEST, LAST, RunFolder
+from transformer.training.runtime import (
+    Accelerator,
+    StopRequest,
+    attention_kernel,
+    keep_freed_memory,
+)
+from transformer.training.validation import Validation
+
+logger = logging.getLogger(__name__)
+
+
+class Trainer:
+    """One run: its folder, data, weights and place. `resume`, then `run` to the end."""
+
+    def __init__(
+        self,
+        folder: Path,
+        model_config: ModelConfig,
+        config: TrainConfig,
+        data: PreparedCorpus,
+        dev: Sequence[SentencePair],
+        directions: Sequence[Direction],
+        accelerator: Accelerator,
+    ) -> None:
+        self.config, self.data, self.accelerator = config, data, accelerator
+        self.device, self.world_size = accelerator.device, accelerator.num_processes
+        torch.manual_seed(config.seed)
+        self.model = Transformer(model_config).to(self.device)
+        self.optimizer = optimizer.optimizer(
+            config.optimizer, self.model, accelerator.mixed_precision
+        )
+        self.loss_model = accelerator.prepare(LossModel(self.model, config))
+        self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
+        self.validation = Validation(dev, data.tokenizer, directions, config)
+        self.place = Place()
+        self.turns = 1  # optimiser steps of an epoch, known once one has begun
+        machine = {
+            "processes and device": f"{self.world_size} x {self.device.type}",
+            "threads of a process": torch.get_num_threads(),
+            "precision": "bfloat16" if accelerator.mixed_precision == "bf16" else "float32",
+            "torch": torch.__version__,
+        }
+        self.folder = RunFolder(folder, model_config, config, data, tuple(directions), machine)
+
+    def resume(self) -> bool:
+        """Goes on from the folder's last checkpoint, where there is one."""
+        place = self.folder.restore(self.model, self.averaged, self.optimizer)
+        if place is None:
+            return False
+        self.place = place
+        if self.accelerator.is_main_process:
+            self.folder.forget_after(place.step)
+        return True
+
+    def run(self) -> str:
+        """Trains until a limit, a signal or patience ends it; returns which."""
+        keep_freed_memory()
+        self.folder.path.mkdir(parents=True, exist_ok=True)
+        self._started = time.monotonic() - self.place.seconds
+        self._count()
+        with StopRequest() as stop:
+            ended = limit_reached(self.place, self.config)
+            while not ended:
+                ended = self._epoch(stop)
+        if not self.place.finished:
+            self._save_last()
+            if not ended.startswith("stopped"):
+                self._finish()
+        self.accelerator.wait_for_everyone()
+        logger.info("%s, at step %d", ended, self.place.step)
+        return ended
+
+    def _plan(self) -> list[batching.Indices]:
+        """The batches of the epoch under way, those of all processes."""
+        config, epoch = self.config, self.place.epoch
+        indices = batching.epoch_indices(self.data.sizes, config.seed, epoch)
+        group = self.world_size * config.accumulate
+        lengths = self.data.pairs.lengths
+        try:
+            return batching.plan(lengths, indices, config.batch_tokens, config.seed, epoch, group)
+        except ValueError as error:
+            raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
+
+    def _epoch(self, stop: StopRequest) -> str:
+        """The rest of the epoch under way; returns what ended training, if anything did."""
+        plan, epoch = self._plan(), self.place.epoch
+        config, max_len = self.config, self.model.config.max_len
+        rank = self.accelerator.process_index
+        turns = batching.steps(plan, rank, self.world_size, config.accumulate)
+        self.turns = len(turns)
+        for turn in turns[self.place.position :]:
+            seeds = [seed_of(config.seed, epoch, i) for i in turn]
+            batches = [
+                micro_batch(self.data, plan[i].tolist(), config, max_len, seed).to(self.device)
+                for i, seed in zip(turn, seeds, strict=True)
+            ]
+            mine = sum(int((batch.tgt_out != PAD_ID).sum()) for batch in batches)
+            clock = (time.monotonic() - self._started) / self.world_size
+            n_tokens, seconds, stops = self._sum(mine, clock, bool(stop.reason))
+            self.place = dataclasses.replace(self.place, seconds=seconds)
+            if stops:
+                if self._tokens:
+                    self._report()  # so that a loss which is not finite is never saved
+                return f"stopped by {stop.reason or 'a signal to another process'}"
+            self._loss += self.update(batches, seeds, n_tokens)
+            self._tokens += n_tokens
+            self._advance()
+            ended = self._after_step()
+            if ended:
+                return ended
+        return ""
+
+    def _advance(self) -> None:
+        """One step further, and into the next epoch after its last one."""
+        place = self.place
+        position = place.position + 1
+        epoch, position = (
+            (place.epoch + 1, 0) if position == self.turns else (place.epoch, position)
+        )
+        self.place = dataclasses.replace(
+            place, step=place.step + 1, epoch=epoch, position=position, finished=False
+        )
+
+    def _sum(self, *numbers: float) -> list[float]:
+        """The sums over all processes."""
+        if self.world_size == 1:
+            return list(numbers)
+        together = torch.tensor(numbers, dtype=torch.float64, device=self.device)
+        return [float(x) for x in self.accelerator.reduce(together, "sum")]
+
+    def update(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
+        """One optimiser step over the `n_tokens` of all processes: -> this process's loss sum."""
+        total = torch.zeros((), device=self.device)
+        scale = self.world_size / n_tokens  # gradients are averaged over the processes
+        for i, (batch, seed) in enumerate(zip(batches, seeds, strict=True)):
+            torch.manual_seed(seed)
+            last = i == len(batches) - 1
+            alone = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
+            with alone, attention_kernel(self.device, self.accelerator.mixed_precision):
+                loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
+                self.accelerator.backward(loss * scale)
+            total += loss.detach()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
+        step, config = self.place.step + 1, self.config
+        width, limits = self.model.config.d_model, (config.max_steps, config.cooldown)
+        rate = optimizer.learning_rate(
+            step,
+            width,
+            config.warmup,
+            config.lr_scale,
+            *limits,
+            highest=config.learning_rate,
+            constant=config.schedule == "constant",
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        optimizer.move_average(self.averaged, self.model, config.ema, step)
+        return total + 0.0 * norm  # so that a gradient which is not finite shows in the loss
+
+    def _after_step(self) -> str:
+        """Reports, validates and saves where it is time to; returns what ends training."""
+        config, step = self.config, self.place.step
+        times = (config.log_every, config.eval_every, config.save_every)
+        ended = limit_reached(self.place, config)
+        if ended or any(step % every == 0 for every in times):
+            self._report()
+        if step % config.eval_every == 0:
+            self._validate(self.averaged)
+            if config.average and self.accelerator.is_main_process:
+                self.folder.keep(self.model.state_dict(), self.place)
+            ended = limit_reached(self.place, config)
+        if step % config.save_every == 0 and not ended:
+            self._save_last()
+        return ended
+
+    def _save_last(self) -> None:
+        if self.accelerator.is_main_process:
+            training = (self.model, self.optimizer)
+            self.folder.save(LAST, self.averaged.state_dict(), self.place, training)
+
+    def _count(self) -> None:
+        """Begins a new stretch of reporting."""
+        self._loss, self._tokens = torch.zeros((), device=self.device), 0.0
+        self._since = time.monotonic()
+
+    def _report(self) -> None:
+        """A line and a record of the steps since the last; a loss that is not finite ends all."""
+        (loss,) = self._sum(float(self._loss))
+        place = self.place
+        if not math.isfinite(loss):
+            raise UserError(
+                f"expected a finite loss, got {loss} in the steps up to {place.step}. The "
+                f"checkpoint in {self.folder.path / LAST} is from before and intact; "
+                "lower --lr-scale or raise --warmup"
+            )
+        record = {
+            "event": "train",
+            "step": place.step,
+            "epoch": round(place.epoch + place.position / self.turns, 3),
+            "loss": loss / self._tokens,
+            "lr": self.optimizer.param_groups[0]["lr"],
+            "tokens_per_second": self._tokens / (time.monotonic() - self._since),
+            "seconds": round(place.seconds, 1),
+        }
+        done = share_done(place, self.config, self.turns)
+        self._tell(
+            record, progress_line(record, place.seconds * (1 - done) / done if done else None)
+        )
+        self._count()
+
+    def _tell(self, record: Mapping[str, Any], line: str) -> None:
+        if self.accelerator.is_main_process:
+            logger.info("%s", line)
+            append(self.folder.path, record)
+            numbers = {k: v for k, v in record.items() if isinstance(v, float)}
+            self.accelerator.log(numbers, step=self.place.step)
+
+    def _validate(self, model: Transformer, name: str = "validation") -> None:
+        """Scores weights on the development set and keeps them if they are the best so far."""
+        if not self.validation:
+            return
+        place, score = self.place, 0.0
+        if self.accelerator.is_main_process:
+            scores = self.validation.scores(model)
+            score = scores.get("bleu", -scores["loss"])
+            said = "  ".join(f"{key} {value:.3f}" for key, value in scores.items())
+            record = {
+                "event": name,
+                "step": place.step,
+                **scores,
+                "seconds": round(place.seconds, 1),
+            }
+            self._tell(record, f"step {place.step:>6}  {name}: {said}")
+        (score,) = self._sum(score)
+        better = place.best is None or score > place.best
+        found = (
+            {"best": score, "best_step": place.step, "stale": 0}
+            if better
+            else {"stale": place.stale + 1}
+        )
+        self.place = dataclasses.replace(place, validated=place.step, **found)
+        if better and self.accelerator.is_main_process:
+            self.folder.save(BEST, model.state_dict(), self.place)
+        self._count()
+
+    def _finish(self) -> None:
+        """The last word: validates the end, tries the average of the last checkpoints, saves."""
+        if self.place.validated != self.place.step:
+            self._validate(self.averaged)
+        self.accelerator.wait_for_everyone()
+        kept = self.folder.kept(self.place.step) if self.config.average else []
+        if len(kept) > 1 and self.validation:
+            mean = copy.deepcopy(self.averaged)
+            mean.load_state_dict(weights.average(kept[-self.config.average :]))
+            stale = self.place.stale
+            self._validate(mean, f"average of {len(kept)}")
+            self.place = dataclasses.replace(self.place, stale=stale)  # patience stays used up
+        if not self.validation and self.accelerator.is_main_process:
+            self.folder.save(BEST, self.averaged.state_dict(), self.place)
+        self.place = dataclasses.replace(self.place, finished=True)
+        self._save_last()

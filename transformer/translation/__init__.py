@@ -1,0 +1,1 @@
+"""Text in, text out: sentences, directions, and the guard around a translation."""

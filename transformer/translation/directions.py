@@ -1,0 +1,140 @@
+"""Both directions of translation behind one door: models are opened when they are first needed.
+
+The source language is named, or recognised for each text; texts are translated together with
+those of their direction and come back in their order.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from transformer.checkpoint import locate
+from transformer.checkpoint.locate import DIRECTIONS, find, read_config
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError
+from transformer.text.language import detect
+from transformer.translation.guard import Careful
+from transformer.translation.translator import GREEDY, WINDOW, Translation, Translator, as_they_come
+
+
+class Directions:
+    """The models for some directions, each opened once; translates with care unless told not to."""
+
+    def __init__(
+        self,
+        folders: Mapping[Direction, str | Path],
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
+    ) -> None:
+        """`folders` by (source, target); a UserError without any."""
+        if not folders:
+            raise UserError("expected a model for es-en or en-es, there is none: train one")
+        self.folders = dict(folders)
+        self.device, self.compute_type, self.guard = device, compute_type, guard
+        self._open: dict[Direction, Translator | Careful] = {}
+
+    @classmethod
+    def released(
+        cls,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
+        places: Sequence[Path] = (),
+    ) -> Self:
+        """Those that come with the project, or those that lie in some folders of checkpoints."""
+        found = {langs: locate.released(langs, places) for langs in DIRECTIONS}
+        folders = {langs: folder for langs, folder in found.items() if folder is not None}
+        return cls(folders, device, compute_type, guard=guard)
+
+    @classmethod
+    def of(
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        *,
+        guard: bool = True,
+    ) -> Self:
+        """The directions of a checkpoint, whatever its languages."""
+        _, directions = read_config(find(folder))
+        return cls(dict.fromkeys(directions, folder), device, compute_type, guard=guard)
+
+    @property
+    def available(self) -> tuple[Direction, ...]:
+        """The directions that there are models for."""
+        return tuple(self.folders)
+
+    def translator(self, langs: Direction) -> Translator | Careful:
+        """The model of a direction, opened at the first call; a UserError where there is none."""
+        if langs not in self.folders:
+            there = ", ".join("-".join(one) for one in self.folders)
+            raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
+        if langs not in self._open:
+            folder = self.folders[langs]
+            same = [pair for pair in self._open if self.folders[pair] == folder]
+            if same:  # one model serves both
+                opened = self.plain(same[0]).towards(langs)
+            else:
+                opened = Translator.load(folder, self.device, self.compute_type, langs)
+            self._open[langs] = Careful(opened) if self.guard else opened
+        return self._open[langs]
+
+    def plain(self, langs: Direction) -> Translator:
+        """The model of a direction without the care around it."""
+        opened = self.translator(langs)
+        return opened.translator if isinstance(opened, Careful) else opened
+
+    def recognised(self, texts: Sequence[str], before: Direction | None = None) -> list[Direction]:
+        """The direction of each text; an undecided one goes the way of the text before it.
+
+        Where there is one direction only, it is that of all texts.
+        """
+        if len(self.folders) == 1:
+            return [*self.folders] * len(texts)
+        current = before or next(iter(self.folders))
+        by_source = {langs[0]: langs for langs in self.folders}
+        found = []
+        for text in texts:
+            language = detect(text)
+            if language.is_decided and language.lang in by_source:
+                current = by_source[language.lang]
+            found.append(current)
+        return found
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        decode: DecodeConfig = GREEDY,
+        langs: Direction | None = None,
+        before: Direction | None = None,
+    ) -> list[Translation]:
+        """One translation for each text, in order, each with its languages.
+
+        `langs` are those of all texts; without them they are recognised, `before` being those of
+        the text before the first.
+        """
+        each = [langs] * len(texts) if langs else self.recognised(texts, before)
+        results: list[Translation | None] = [None] * len(texts)
+        for direction in dict.fromkeys(each):
+            places = [i for i, one in enumerate(each) if one == direction]
+            found = self.translator(direction).translate([texts[i] for i in places], decode)
+            for i, translation in zip(places, found, strict=True):
+                results[i] = dataclasses.replace(translation, langs=direction)
+        return [result for result in results if result is not None]
+
+    def stream(
+        self,
+        lines: Iterable[str],
+        decode: DecodeConfig = GREEDY,
+        langs: Direction | None = None,
+        window: int = WINDOW,
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order; see `Translator.stream`."""
+        before: Direction | None = None
+        for batch in as_they_come(lines, window):
+            results = self.translate(batch, decode, langs, before)
+            before = results[-1].langs
+            yield from results

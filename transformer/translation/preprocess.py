@@ -1,0 +1,228 @@
+"""The ways to put a sentence before a model: what of it is translated, what is kept as it is.
+
+A protected token goes through as a slot, or stays outside: then what stands between two of them is
+translated by itself. Text in capitals goes through in small letters. Knows no model and no token.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from transformer.config import SLOTS
+from transformer.text.casing import (
+    begins_like,
+    capitalised,
+    ends_like,
+    is_lone,
+    is_shouted,
+    is_title,
+    may_be_title,
+    titled,
+)
+from transformer.text.placeholders import restore
+from transformer.text.sentences import split_long
+
+Style = Literal["", "capitals", "title", "capital"]
+Part = tuple[str, bool]  # a text, and whether it is kept as it is
+
+_LETTER = re.compile(r"[^\W\d_]")
+_END = re.compile(r"[.!?…]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence: its parts with shouting lowered, what is carried around them, slips undone."""
+
+    parts: tuple[Part, ...]
+    before: str = ""
+    after: str = ""
+    style: Style = ""
+    slips: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is translated, written as a sentence."""
+        return "".join(text for text, _ in self.parts)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is something to translate beside what is kept."""
+        return any(_LETTER.search(text) for text, is_kept in self.parts if not is_kept)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The tokens that must come out as they are."""
+        return tuple(text for text, is_kept in self.parts if is_kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Texts to translate and texts between them; what the slots in them stand for."""
+
+    sentence: Sentence
+    parts: tuple[Part, ...]
+    originals: tuple[str, ...] = ()
+    cut_mark: str = ""  # the end of the source that the model does not see
+
+    @property
+    def wanted(self) -> list[str]:
+        """The texts to translate."""
+        return [text for text, is_kept in self.parts if not is_kept]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the translation of the one text is all there is to say."""
+        whole = self.sentence
+        extra = whole.before or whole.after or whole.style or self.originals or self.cut_mark
+        return len(self.parts) == 1 and not extra
+
+    def finished(self, outputs: Sequence[str]) -> str:
+        """The translation of the sentence, from those of the texts."""
+        found, last = iter(outputs), len(self.parts) - 1
+        texts = []
+        for place, (text, is_kept) in enumerate(self.parts):
+            if is_kept:
+                texts.append(self._cased(text) if text not in self.sentence.kept else text)
+                continue
+            output = restore(self._cased(next(found)), self.originals)
+            if place < last or self.sentence.after.strip():
+                output = ends_like(output, text)
+            if place > 0:
+                output = begins_like(output, text)
+            texts.append(output)
+        whole = _END.sub("", "".join(texts)) + self.cut_mark if self.cut_mark else "".join(texts)
+        return self.sentence.before + whole + self.sentence.after
+
+    def _cased(self, text: str) -> str:
+        if self.sentence.style == "title":
+            return titled(text)
+        if self.sentence.style == "capital":
+            return capitalised(text)
+        return text.upper() if self.sentence.style == "capitals" else text
+
+
+def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") -> Sentence:
+    """A sentence with the spans to keep; those of `outside` at its ends are carried around it."""
+    if not spans and not _style(text):
+        return Sentence(((text, False),))
+    parts: list[Part] = []
+    end = 0
+    for start, stop in spans:
+        parts += [(text[end:start], False)] * (start > end) + [(text[start:stop], True)]
+        end = stop
+    parts += [(text[end:], False)] * (end < len(text))
+    before, after = "", ""
+    while parts and _is_outside(parts[0], outside):
+        before += parts.pop(0)[0]
+    while parts and _is_outside(parts[-1], outside):
+        after = parts.pop()[0] + after
+    if parts and not parts[0][1]:
+        first = parts[0][0].lstrip()
+        before, parts[0] = before + parts[0][0][: len(parts[0][0]) - len(first)], (first, False)
+    if parts and not parts[-1][1]:
+        last = parts[-1][0].rstrip()
+        after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
+    style = _style(_words(parts))
+    return Sentence(_lowered(parts) if style else tuple(parts), before, after, style)
+
+
+def _words(parts: Sequence[Part]) -> str:
+    return " ".join(text for text, is_kept in parts if not is_kept)
+
+
+def _style(text: str) -> Style:
+    if text.isupper():
+        return "capitals" if is_shouted(text) else ""
+    # The first half is for speed.
+    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title(text) else ""
+
+
+def _is_outside(part: Part, outside: str) -> bool:
+    text, is_kept = part
+    return not text.strip() or (is_kept and text[0] in outside)
+
+
+def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts that are not kept in small letters, with one capital."""
+    small, is_first = list[Part](), True
+    for text, is_kept in parts:
+        found = None if is_kept else _LETTER.search(text)
+        if found and is_first:
+            at, is_first = found.start(), False
+            small.append((text[: at + 1] + text[at + 1 :].lower(), False))
+        else:
+            small.append((text if is_kept else text.lower(), is_kept))
+    return tuple(small)
+
+
+def whole(sentence: Sentence, has_slots: bool) -> Attempt:
+    """The sentence as one text, what is kept under slots if the model has them."""
+    if not has_slots or not sentence.kept:
+        return Attempt(sentence, ((sentence.text, False),))
+    texts, originals = list[str](), list[str]()
+    for text, is_kept in sentence.parts:
+        if is_kept and len(originals) < len(SLOTS):
+            texts.append(SLOTS[len(originals)])
+            originals.append(text)
+        else:
+            texts.append(text)
+    return Attempt(sentence, (("".join(texts), False),), tuple(originals))
+
+
+def small(sentence: Sentence, has_slots: bool) -> Attempt | None:
+    """A lone word or a short title in small letters, to be raised again; None for other text.
+
+    Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer).
+    """
+    if sentence.style:
+        return None
+    if not sentence.kept and is_lone(sentence.text):
+        lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
+    elif may_be_title(_words(sentence.parts)):
+        lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
+    else:
+        return None
+    return whole(lowered, has_slots)
+
+
+def around(sentence: Sentence) -> Attempt:
+    """What stands between the tokens that are kept, each by itself: none can be lost."""
+    parts: list[Part] = []
+    for text, is_kept in sentence.parts:
+        if is_kept or not _LETTER.search(text):
+            parts.append((text, True))
+            continue
+        start, stop = _inner(text)
+        outer = (text[:start], True), (text[start:stop], False), (text[stop:], True)
+        parts += [one for one in outer if one[0]]
+    return Attempt(sentence, tuple(parts))
+
+
+def _inner(text: str) -> tuple[int, int]:
+    """Where the words of a piece are, with the marks that belong to them."""
+    start = len(text) - len(text.lstrip(" \t,.;:!?…)]}-–—"))
+    return start, len(text.rstrip(" \t,;:([{-–—"))
+
+
+def clauses(sentence: Sentence, has_slots: bool) -> Attempt | None:
+    """The halves of the sentence, cut at a clause where there is one; None for a short one."""
+    one = whole(sentence, has_slots)
+    text = one.parts[0][0]
+    room = max(3, (len(text.split()) + 1) // 2)
+    pieces = split_long(text, lambda piece: len(piece.split()) <= room)
+    if len(pieces) < 2:
+        return None
+    parts = tuple((p.text, not (p.is_sentence and _LETTER.search(p.text))) for p in pieces)
+    return Attempt(sentence, parts, one.originals)
+
+
+def unmarked(sentence: Sentence, has_slots: bool) -> Attempt | None:
+    """The sentence without the mark at its end, which can decide that a source is copied."""
+    one = whole(sentence, has_slots)
+    text = one.parts[0][0]
+    mark = _END.search(text)
+    if mark is None or mark.start() == 0:
+        return None
+    bare = text[: mark.start()]
+    return Attempt(sentence, ((bare, False),), one.originals, cut_mark=mark.group())

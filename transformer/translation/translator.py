@@ -1,0 +1,285 @@
+"""Strings in, strings out: splits text into sentences, translates them in batches, joins again.
+
+Any number of texts of any length, in any order of size, come back in the order they were given,
+each with its own white space. Knows no file and no command line.
+"""
+
+import copy
+import dataclasses
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from transformer.checkpoint import weights
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
+from transformer.decoding.cpu_engine import Engine
+from transformer.decoding.search import BatchDecoder, Decoder
+from transformer.model import Transformer
+from transformer.text.sentences import Segment, segments, split_long
+from transformer.text.tokenizer import Tokenizer
+
+WINDOW = 2048  # texts of a stream that are in memory at once
+GREEDY = DecodeConfig()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One translation of a text, its log-probability in nats, and its pieces."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Translation:
+    """A text and its translations, best first; what is known to be wrong with the best."""
+
+    source: str
+    candidates: tuple[Candidate, ...]
+    warnings: tuple[str, ...] = ()
+    langs: tuple[str, str] | None = None  # source and target, where they were recognised
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.candidates[0].text
+
+    @property
+    def score(self) -> float:
+        """The best translation's score, summed over the sentences of the text."""
+        return self.candidates[0].score
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The best translation's pieces."""
+        return self.candidates[0].tokens
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` is a GPU where there is one; a device that is not there is a UserError."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"expected a device such as cpu or cuda, got {name!r}: {reason}") from error
+    return device
+
+
+class Translator:
+    """A model and its tokeniser, ready for text; safe to keep for as long as one likes."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        langs: tuple[str, str],
+        name: str = "model",
+        compute_type: ComputeType = "auto",
+        directions: Sequence[Direction] = (),
+    ) -> None:
+        """Packs the model for a CPU; elsewhere it runs as it is.
+
+        Of several `directions` the model is told which by the first piece of a source.
+        """
+        self.model = model.eval()
+        self.decoder: Decoder = BatchDecoder(model)
+        if model.device.type == "cpu":
+            engine = Engine(model, compute_type)
+            self.decoder = BatchDecoder(engine, engine.compute_type)
+        self.tokenizer = tokenizer
+        self.directions = tuple(directions) or (langs,)
+        self.tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+        self.src_lang, self.tgt_lang = langs
+        self.name = name
+        self.config = model.config
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        compute_type: ComputeType = "auto",
+        langs: Direction | None = None,
+    ) -> Self:
+        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
+
+        `langs` is the direction asked for; without it the first that the checkpoint serves.
+        """
+        opened = weights.load(folder, pick_device(device))
+        langs, directions = langs or opened.directions[0], opened.directions
+        if langs not in directions:
+            there = ", ".join("-".join(pair) for pair in directions)
+            raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} is for {there}")
+        model, tokenizer = opened.model, opened.tokenizer
+        return cls(model, tokenizer, langs, str(folder), compute_type, directions)
+
+    def towards(self, langs: Direction) -> Self:
+        """The same model for another direction that it serves; nothing is loaded again."""
+        other = copy.copy(self)
+        other.src_lang, other.tgt_lang = langs
+        other.tags = [self.tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+        return other
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return self.model.device
+
+    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
+        """One translation for each text, in order; white space between sentences is kept.
+
+        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
+        """
+        layouts = [segments(text, self.src_lang) for text in texts]
+        sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
+        found = iter(self.translate_sentences(sentences, decode))
+        return [
+            Translation(
+                source=text,
+                candidates=joined(
+                    [(next(found) if is_translated(one) else None, one.text) for one in parts],
+                    decode.n_best,
+                ),
+            )
+            for text, parts in zip(texts, layouts, strict=True)
+        ]
+
+    def translate_sentences(
+        self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+    ) -> list[tuple[Candidate, ...]]:
+        """The candidates of each sentence, best first; only one that is too long is cut."""
+        units = [self._units(sentence) for sentence in sentences]
+        found = iter(self._search([ids for parts in units for ids, _ in parts if ids], decode))
+        return [
+            next(found)
+            if len(parts) == 1 and parts[0][0]
+            else joined([(next(found) if ids else None, gap) for ids, gap in parts], decode.n_best)
+            for parts in units
+        ]
+
+    def stream(
+        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order, with two windows of them in memory at most.
+
+        Lines that are there at the same time are translated together; a lone one at once.
+        """
+        for batch in as_they_come(lines, window):
+            yield from self.translate(batch, decode)
+
+    def _units(self, sentence: str) -> list[tuple[list[int], str]]:
+        """Pieces of a sentence that fit, as ids, and the white space between them as text."""
+        ids = self.source_ids(sentence)
+        if len(ids) < self.longest:
+            return [(ids, sentence)]
+        return [
+            (self.source_ids(piece.text) if piece.is_sentence else [], piece.text)
+            for piece in split_long(sentence, self._fits)
+        ]
+
+    def source_ids(self, text: str) -> list[int]:
+        """A sentence as the model reads it, without the end mark; nothing for no text."""
+        ids = self.tokenizer.encode(text)
+        return self.tags + ids if ids else []
+
+    @property
+    def longest(self) -> int:
+        """Source tokens of a piece: half the positions, as a translation may be twice as long."""
+        return max(2, self.config.max_len // 2)
+
+    def _fits(self, text: str) -> bool:
+        return len(self.source_ids(text)) < self.longest
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], decode: DecodeConfig
+    ) -> list[tuple[Candidate, ...]]:
+        """Searches all sources: the candidates of each, best first."""
+        return [
+            tuple(
+                Candidate(
+                    text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
+                    score=h.score,
+                    tokens=self.tokenizer.pieces(h.ids),
+                )
+                for h in hypotheses
+            )
+            for hypotheses in self.decoder.search(sources, decode)
+        ]
+
+
+def is_translated(segment: Segment) -> bool:
+    """Whether there is something to translate, and not only white space, marks and digits."""
+    return segment.is_sentence and any(c.isalpha() for c in segment.text)
+
+
+def joined(
+    parts: Sequence[tuple[tuple[Candidate, ...] | None, str]], n_best: int
+) -> tuple[Candidate, ...]:
+    """Puts translations and gaps together: the k-th candidate is made of the k-th of each."""
+    if len(parts) == 1 and parts[0][0]:
+        return parts[0][0][:n_best]
+    most = max((len(found) for found, _ in parts if found), default=1)
+    candidates = []
+    for k in range(min(most, n_best)):
+        chosen = [(found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts]
+        translated = [one for one, _ in chosen if one]
+        candidates.append(
+            Candidate(
+                text="".join(one.text if one else gap for one, gap in chosen),
+                score=sum(one.score for one in translated),
+                tokens=tuple(token for one in translated for token in one.tokens),
+            )
+        )
+    return tuple(candidates)
+
+
+def as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:
+    """Lists of the lines that are there, read ahead in a thread; errors come out here."""
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
+    done = threading.Event()
+
+    def put(item: str | BaseException | None) -> bool:
+        while not done.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read() -> None:
+        end: BaseException | None = None
+        try:
+            for line in lines:
+                if not put(line):
+                    return
+        except BaseException as error:  # it belongs to whoever asked for the lines
+            end = error
+        put(end)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while True:
+            batch: list[str] = []
+            item = waiting.get()
+            while isinstance(item, str):
+                batch.append(item)
+                if len(batch) == window or waiting.empty():
+                    break
+                item = waiting.get()
+            if batch:
+                yield batch
+            if not isinstance(item, str):
+                if item is not None:
+                    raise item
+                return
+    finally:
+        done.set()

@@ -19,6 +19,7 @@ from transformer import plots
 from transformer.checkpoint import initialize
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.initialize import weights_for
+from transformer.checkpoint.locate import read_metrics
 from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import (
     NOISE_PRESETS,
@@ -35,7 +36,6 @@ from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation import evaluate
 from transformer.evaluation.report import table
-from transformer.training import progress
 from transformer.training.run import BEST, check_same_run
 from transformer.training.runtime import make_accelerator, start_cpu_processes
 from transformer.training.trainer import Trainer
@@ -110,7 +110,7 @@ def _tell_corpus(data: PreparedCorpus) -> None:
 
 
 def _draw(folder: Path) -> None:
-    records = progress.read_metrics(folder)
+    records = read_metrics(folder)
     if not records:
         return
     try:
@@ -153,6 +153,7 @@ def _settings(args: argparse.Namespace, data: PreparedCorpus, *configs: Any) -> 
 def run(args: argparse.Namespace) -> str:
     """Prepares, trains or goes on, and writes the report of the test sets."""
     langs = (args.src_lang, args.tgt_lang)
+    directions = (langs, langs[::-1]) if args.both else (langs,)
     before = checkpoint.load(args.init) if args.init else None
     model = _shape(args, before)
     corpus = from_arguments(CorpusConfig, args)
@@ -168,18 +169,16 @@ def run(args: argparse.Namespace) -> str:
         data = prepare(
             [Source.parse(text) for text in args.train],
             dev + _read_all(args.test, langs),
-            langs,
+            directions,
             corpus,
             model,
             args.cache,
             vocabulary,
-            args.both,
         )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     if main:
         check_same_run(args.output, _settings(args, data, model, corpus, config))
-    directions = (langs, langs[::-1]) if args.both else (langs,)
     trainer = Trainer(args.output, model, config, data, dev, directions, accelerator)
     if before:
         weights = weights_for(before, data.tokenizer, model)

@@ -53,6 +53,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         },
         "batch_tokens": (7, "batch_tokens >= 8, not 7"),
         "accumulate": (0, "accumulate >= 1, not 0"),
+        "learning_rate": (-0.1, "learning_rate >= 0, not -0.1"),
         "lr_scale": (0.0, "lr_scale > 0, not 0.0"),
         "cooldown": (2, "cooldown <= max_steps, not 2 of -1"),
         "warmup": (0, "warmup >= 1, not 0"),
@@ -103,6 +104,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
         "drop_long",
         "tokenizer",
         "optimizer",
+        "schedule",
         "precision",
         "compile",
         "track",
@@ -119,6 +121,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
         (ModelConfig, "activation"),
         (CorpusConfig, "tokenizer"),
         (TrainConfig, "optimizer"),
+        (TrainConfig, "schedule"),
         (TrainConfig, "precision"),
     ],
 )

@@ -14,8 +14,8 @@ PREPARE = """
 import sys
 from pathlib import Path
 from transformer.config import CorpusConfig, ModelConfig
-from transformer.corpus import Source, prepare
-done = prepare([Source(sys.argv[1])], [], ("es", "en"), CorpusConfig(),
+from transformer.corpus.prepare import Source, prepare
+done = prepare([Source(sys.argv[1])], [], [("es", "en")], CorpusConfig(),
                ModelConfig(vocab_size=8000, max_len=256), Path(sys.argv[2]))
 print(len(done.pairs), "pairs kept", done.pairs[len(done.pairs) - 1])
 """

@@ -1,13 +1,17 @@
 """Decoding measured: this project's engines, Hugging Face and CTranslate2 on the same weights.
 
-The weights are a trained checkpoint's, or those of a model that copies its source. Makes the
-models, the sentences and the tables; how turns are taken stands in `alternation`.
+    python -m scripts.benchmark.decoding --vocab-size 16000 --beams 1 --cores 2
+
+The weights are a trained checkpoint's, or those of a model that copies its source. What is not
+installed is skipped.
 """
 
 import argparse
 import dataclasses
 import itertools
+import json
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +21,13 @@ from scripts.benchmark import engines as rivals
 from scripts.benchmark.copy_model import copy_model, sentences
 from scripts.benchmark.engines import NAMES, OURS, Ids
 from scripts.benchmark.rounds import Result, Say, Scenario, Workload, deal, measure, ratio
-from scripts.benchmark.tables import markdown
+from scripts.benchmark.tables import described, environment, markdown
 from scripts.benchmark.workers import Team
 from transformer.checkpoint import weights
-from transformer.command import add_arguments, from_arguments
+from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
+from transformer.files import write_text
 from transformer.model import Transformer
 
 LENGTH = 25  # tokens of a sentence that comes alone
@@ -48,9 +53,15 @@ class Measured:
     load: float  # processes that wanted to run, in the last minute; the engines are among them
 
 
-def add_flags(flags: argparse.ArgumentParser) -> None:
+def parser() -> argparse.ArgumentParser:
     """Which model, which engines, how much of what."""
+    flags = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = flags.add_argument
+    add("--json", type=Path, help="a file for all values")
+    add("--model", help="a checkpoint folder (default: a model that copies, of the size of "
+        "--preset)")  # fmt: skip
     add("--test", help="with --model (a checkpoint): the test set whose sentences are translated")
     add("--preset", default="base", help="size of the copying model (default: base)")
     add("--engines", nargs="+", default=list(NAMES), choices=NAMES, metavar="ENGINE",
@@ -65,6 +76,7 @@ def add_flags(flags: argparse.ArgumentParser) -> None:
     add("--single-sentences", type=int, default=50, help="one at a time (default: 50)")
     add("--trial-sentences", type=int, default=ENOUGH, help="to choose settings by (default: 256)")
     add_arguments(flags, ModelConfig, from_preset=True)
+    return flags
 
 
 def read_model(given: argparse.Namespace) -> tuple[Transformer, Ids]:
@@ -206,3 +218,24 @@ def values(measured: Measured) -> dict[str, Any]:
         ],
         "ratios": {one.name: {o.name: ratio(one, o) for o in others} for one in ours},
     }
+
+
+def report(given: argparse.Namespace) -> None:
+    """Measures, prints the machine and the tables, and writes the values where they are wanted."""
+    machine = environment()
+    print(described(machine), flush=True)
+    text, measured = run(given, lambda line: print(line, file=sys.stderr, flush=True))
+    print(f"\n{text}", flush=True)
+    if given.json:
+        content = {"environment": machine, "decoding": measured}
+        write_text(given.json, json.dumps(content, indent=2) + "\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    given = parser().parse_args(argv)
+    return run_command(lambda: report(given), "benchmark")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

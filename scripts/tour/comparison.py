@@ -105,8 +105,10 @@ class Training:
         self, model: nn.Module, data: PreparedCorpus, settings: Settings, lr_scale: float
     ) -> None:
         self.model: Any = model
-        self.data, self.settings, self.lr_scale = data, settings, lr_scale
-        self.config = TrainConfig(batch_tokens=settings.batch_tokens)
+        self.data, self.settings = data, settings
+        self.config = TrainConfig(
+            batch_tokens=settings.batch_tokens, warmup=settings.warmup, lr_scale=lr_scale
+        )
         self.losses = LossModel(cast(Transformer, model), self.config)
         self.optimizer = optimizer.adam(model.parameters())
         self.step, self.seconds = 0, 0.0
@@ -130,11 +132,9 @@ class Training:
             (loss / count).backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.step += 1
-            width = self.model.config.d_model
+            rate = optimizer.learning_rate(self.step, self.model.config.d_model, self.config)
             for group in self.optimizer.param_groups:
-                group["lr"] = optimizer.learning_rate(
-                    self.step, width, settings.warmup, self.lr_scale
-                )
+                group["lr"] = rate
             self.optimizer.step()
             self.optimizer.zero_grad()
             total, n_tokens = total + float(loss.detach()), n_tokens + count
@@ -172,7 +172,7 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> tuple[R
     dev, test = (list(read_pairs(s, *settings.langs)) for s in (settings.dev, settings.test))
     shape = model_config("tiny", vocab_size=settings.vocab_size)
     data = prepare(
-        [Source.parse(settings.train)], dev + test, settings.langs, CorpusConfig(), shape, cache
+        [Source.parse(settings.train)], dev + test, [settings.langs], CorpusConfig(), shape, cache
     )
     scales = {"Transformer": settings.transformer_lr, "GRU": settings.recurrent_lr}
     runs = {

@@ -41,7 +41,7 @@ def make(tmp_path: Path, phrase_tokenizer: Tokenizer) -> Prepare:
         named = [s if isinstance(s, Source) else Source(str(s)) for s in sources]
         settings: dict[str, Any] = {
             "held_out": [],
-            "langs": ES_EN,
+            "directions": [ES_EN],
             "config": CorpusConfig(workers=1),
             "vocab_size": 350,
             "max_len": 60,

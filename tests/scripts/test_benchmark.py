@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from scripts import benchmark
 from scripts.benchmark import copy_model
 from scripts.benchmark import decoding as bench_decoding
 from scripts.benchmark import engines as rivals
@@ -245,7 +244,7 @@ def test_the_machine_is_described() -> None:
 
 
 def flags(*given: str) -> argparse.Namespace:
-    return benchmark.parser("decoding").parse_args(given)
+    return bench_decoding.parser().parse_args(given)
 
 
 def test_a_checkpoint_is_measured_on_a_test_set(
@@ -276,7 +275,7 @@ def test_one_command_measures_and_prints(
     sizes = "--preset tiny --vocab-size 300 --n-encoder-layers 1 --sentences 8 --rounds 2 --beams 1"
     some = ["--single-sentences", "2", "--trial-sentences", "4", "--cores", "2"]
     engines = ["--engines", "engine float32", "Hugging Face float32"]
-    code = benchmark.main([*sizes.split(), *some, *engines, "--json", str(file)])
+    code = bench_decoding.main([*sizes.split(), *some, *engines, "--json", str(file)])
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "### In bulk, greedy, 2 cores" in said.out
@@ -300,5 +299,5 @@ def test_an_engine_that_breaks_stops_the_measurement(tmp_path: Path) -> None:
 
 
 def test_mistakes_on_the_command_line_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert benchmark.main(["--positions", "learned"]) == 2
+    assert bench_decoding.main(["--positions", "learned"]) == 2
     assert "a model that copies" in capsys.readouterr().err.splitlines()[-1]

@@ -242,8 +242,8 @@ def test_code_is_that_of_the_source() -> None:
     shown = tour_exhibits.codes()
     wanted = {name for name in tour_page.template("en").get_identifiers() if name.endswith("_code")}
     assert set(shown) == wanted
-    source = (ROOT / "transformer" / "attention.py").read_text(encoding="utf-8").splitlines()
-    where = re.search(r"transformer/attention\.py, (\d+)–(\d+)", shown["heads_code"])
+    source = (ROOT / "transformer" / "model.py").read_text(encoding="utf-8").splitlines()
+    where = re.search(r"transformer/model\.py, (\d+)–(\d+)", shown["heads_code"])
     assert where
     code = re.search(r"<code>(.*?)</code>", shown["heads_code"], re.DOTALL)
     assert code

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -275,22 +275,20 @@ def test_in_bfloat16_the_states_are_those_of_the_plain_model_under_autocast(norm
 
 @pytest.mark.parametrize(("norm", "narrow"), [("pre", 11), ("post", 0)])
 def test_norms_that_products_read_are_cast_once(norm: str, narrow: int) -> None:
+    """Of 2 + 2 layers: 4 sublayers, 6, and the encoder's output, which both layers look at."""
     model = build(norm)
-    loss_model = LossModel(model, TrainConfig())
-    types = [
-        (module, output.dtype)
-        for module in model.modules()
-        if isinstance(module, nn.LayerNorm)
-        for output in [module(torch.randn(2, 32))]
-    ]
-    assert {dtype for _, dtype in types} == {torch.float32}  # no autocast, no cast
-    seen: list[torch.dtype] = []
-    for module, _ in types:
-        module.register_forward_hook(lambda _m, _i, output: seen.append(output.dtype))
+    seen: list[torch.Tensor] = []
+    for name, module in model.named_modules():
+        if name.rpartition(".")[2] in ("query", "key", "value", "expand"):  # they read the residual
+            module.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    LossModel(model, TrainConfig())(SRC, TGT, TGT)
+    assert {x.dtype for x in seen} == {torch.float32}  # no autocast, no cast
+    seen.clear()
     with torch.autocast("cpu", torch.bfloat16):
-        loss_model(SRC, TGT, TGT)
-    assert seen.count(torch.bfloat16) == narrow
-    assert len(seen) == len(types)
+        LossModel(model, TrainConfig())(SRC, TGT, TGT)
+    different = {id(x): x.dtype for x in seen}.values()
+    assert len(different) == 11
+    assert list(different).count(torch.bfloat16) == narrow
 
 
 def test_a_loss_in_bfloat16_is_near_that_in_float32() -> None:

@@ -1,12 +1,14 @@
 """The learning rate and Adam against the numbers and formulas of their papers."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
 
+from transformer.config import TrainConfig
 from transformer.training.optimizer import (
     Muon,
     adam,
@@ -17,43 +19,54 @@ from transformer.training.optimizer import (
 )
 
 
+def rate(step: int, d_model: int = 512, **changes: Any) -> float:
+    return learning_rate(step, d_model, TrainConfig(**changes))
+
+
 def test_the_rate_peaks_at_step_4000_with_the_papers_value() -> None:
-    assert learning_rate(4000, d_model=512, warmup=4000) == pytest.approx(6.9877e-4, rel=1e-5)
-    peak = max(range(1, 20_001), key=lambda step: learning_rate(step, 512, 4000))
+    assert rate(4000) == pytest.approx(6.9877e-4, rel=1e-5)
+    peak = max(range(1, 20_001), key=lambda step: rate(step))
     assert peak == 4000
 
 
 def test_the_rate_rises_in_a_straight_line_during_warm_up() -> None:
-    first = learning_rate(1, 512, 4000)
-    assert learning_rate(2000, 512, 4000) == pytest.approx(2000 * first)
-    assert learning_rate(4000, 512, 4000) == pytest.approx(4000 * first)
+    first = rate(1)
+    assert rate(2000) == pytest.approx(2000 * first)
+    assert rate(4000) == pytest.approx(4000 * first)
 
 
 def test_the_rate_falls_with_the_root_of_the_step_after_warm_up() -> None:
-    peak = learning_rate(4000, 512, 4000)
-    assert learning_rate(16_000, 512, 4000) == pytest.approx(peak / 2)
-    assert learning_rate(100 * 4000, 512, 4000) == pytest.approx(peak / 10)
+    peak = rate(4000)
+    assert rate(16_000) == pytest.approx(peak / 2)
+    assert rate(100 * 4000) == pytest.approx(peak / 10)
 
 
 def test_the_rate_is_scaled_by_its_factor_and_by_the_width() -> None:
-    rate = learning_rate(17, 512, 101)
-    assert learning_rate(17, 512, 101, scale=3.0) == pytest.approx(3 * rate)
-    assert learning_rate(17, 2048, 101) == pytest.approx(rate / 2)
+    plain = rate(17, warmup=101)
+    assert rate(17, warmup=101, lr_scale=3.0) == pytest.approx(3 * plain)
+    assert rate(17, 2048, warmup=101) == pytest.approx(plain / 2)
 
 
 def test_the_rate_falls_to_nothing_in_a_straight_line_over_the_last_steps() -> None:
-    rates = [learning_rate(step, 512, 10, max_steps=50, cooldown=20) for step in range(1, 52)]
-    plain = [learning_rate(step, 512, 10) for step in range(1, 52)]
+    rates = [rate(step, warmup=10, max_steps=50, cooldown=20) for step in range(1, 52)]
+    plain = [rate(step, warmup=10) for step in range(1, 52)]
     assert rates[:31] == plain[:31]
-    shares = [rate / whole for rate, whole in zip(rates[30:], plain[30:], strict=True)]
+    shares = [low / whole for low, whole in zip(rates[30:], plain[30:], strict=True)]
     assert shares == pytest.approx([left / 20 for left in range(20, -1, -1)])
-    assert learning_rate(60, 512, 10, max_steps=50, cooldown=20) == 0
+    assert rate(60, warmup=10, max_steps=50, cooldown=20) == 0
+
+
+def test_the_highest_rate_may_be_given_and_kept() -> None:
+    given: dict[str, Any] = {"warmup": 10, "learning_rate": 0.01}
+    assert [rate(step, **given) for step in (5, 10, 40)] == pytest.approx([0.005, 0.01, 0.005])
+    kept = [rate(step, schedule="constant", **given) for step in (5, 10, 40)]
+    assert kept == pytest.approx([0.005, 0.01, 0.01])
 
 
 @pytest.mark.parametrize("step", [0, -3])
 def test_steps_count_from_one(step: int) -> None:
     with pytest.raises(ValueError, match=f"expected a step >= 1, got {step}"):
-        learning_rate(step, 512, 4000)
+        rate(step)
 
 
 def test_two_steps_of_adam_equal_the_formulas_of_its_paper() -> None:

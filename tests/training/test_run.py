@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import ModelConfig, TrainConfig
 from transformer.training.progress import (
-    METRICS,
     Place,
     append,
     clock,
@@ -17,7 +17,6 @@ from transformer.training.progress import (
     limit_reached,
     model_card,
     progress_line,
-    read_metrics,
     share_done,
 )
 

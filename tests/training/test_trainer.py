@@ -25,13 +25,14 @@ from torch.testing import assert_close
 
 from transformer import plots
 from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, ModelConfig, TrainConfig, UserError
 from transformer.corpus.augmentation import resampled
 from transformer.corpus.batching import Chunks, TokenPairs
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
-from transformer.training import optimizer, runtime
-from transformer.training.progress import read_metrics
+from transformer.training import runtime
+from transformer.training.optimizer import learning_rate
 from transformer.training.run import check_same_run
 from transformer.training.trainer import Trainer
 from transformer.training.validation import Validation
@@ -59,14 +60,19 @@ def forget_accelerator() -> None:
 
 @pytest.fixture(autouse=True)
 def _one_cpu_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The same arithmetic here and in the processes that are started with it."""
+    """The same arithmetic here and in the processes that are started with it.
+
+    And Ctrl-C as at a terminal: in the background a shell starts programs with SIGINT ignored.
+    """
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     forget_accelerator()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
+    signal.signal(signal.SIGINT, before)
     forget_accelerator()
     torch.set_num_threads(threads)
 
@@ -189,12 +195,13 @@ def test_a_run_with_muon_cools_down_as_if_it_had_not_been_stopped(
     start: Start, tmp_path: Path
 ) -> None:
     """When the last steps begin need not be known before: a run is stopped and told so."""
-    start(tmp_path / "muon", max_steps=6, cooldown=3, optimizer="muon", lr_scale=0.5).run()
+    muon = start(tmp_path / "muon", max_steps=6, cooldown=3, optimizer="muon", lr_scale=0.5)
+    muon.run()
     for limits in ({"max_steps": 2}, {"max_steps": 6, "cooldown": 3}):
         start(tmp_path / "resumed", optimizer="muon", lr_scale=0.5, **limits).run()
     assert state(tmp_path / "resumed") == state(tmp_path / "muon")
     rates = [record["lr"] for record in read_metrics(tmp_path / "muon")]
-    assert rates == [optimizer.learning_rate(step, 16, 4, 0.5, 6, 3) for step in range(1, 7)]
+    assert rates == [learning_rate(step, 16, muon.config) for step in range(1, 7)]
     start(tmp_path / "adam", max_steps=6, cooldown=3, lr_scale=0.5).run()
     assert state(tmp_path / "adam") != state(tmp_path / "muon")
 
@@ -308,9 +315,10 @@ def test_four_micro_batches_make_the_step_of_one_batch(start: Start, tmp_path: P
 
 
 def test_the_learning_rate_is_that_of_the_paper(start: Start, tmp_path: Path) -> None:
-    start(tmp_path, max_steps=6, lr_scale=0.5).run()
+    trainer = start(tmp_path, max_steps=6, lr_scale=0.5)
+    trainer.run()
     rates = [record["lr"] for record in read_metrics(tmp_path)]
-    assert rates == [optimizer.learning_rate(step, 16, 4, 0.5) for step in range(1, 7)]
+    assert rates == [learning_rate(step, 16, trainer.config) for step in range(1, 7)]
     assert max(rates) == rates[3] == pytest.approx(0.5 * 16**-0.5 * 4**-0.5)
 
 

@@ -7,11 +7,14 @@
     selftest.json        what a released model must translate as it did then
     training.safetensors, training.json     only where training can go on from it
 
+and in the folder of a run, beside its checkpoints, metrics.jsonl: a record a report.
+
 Stands apart from `weights` so that a wrong folder, or a model that is not there, is told of before
 torch is imported.
 """
 
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +29,10 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "tokenizer.model",
     "README.md",
 )
-SELFTEST = "selftest.json"
+SELFTEST, METRICS = "selftest.json", "metrics.jsonl"
 STATE, STATE_VALUES = "training.safetensors", "training.json"
 PACKAGE = Path(__file__).resolve().parent.parent
+logger = logging.getLogger(__name__)
 DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 
 
@@ -84,6 +88,18 @@ def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
         return config, tuple(pairs)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"expected a model configuration in {folder / CONFIG}: {error}") from error
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run; a line that a crash cut short is passed over."""
+    path = folder / METRICS
+    records = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            logger.warning("%s: passed over a line that a crash cut short", path)
+    return records
 
 
 def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:

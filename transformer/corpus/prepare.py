@@ -200,14 +200,14 @@ def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> It
                     yield text
 
 
-def _reasons(raw: datasets.Dataset, recipe: CacheKey, **options: Any) -> NDArray[np.int8]:
+def _reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDArray[np.int8]:
     """Why each pair is dropped, or DropReason.KEPT, before it is known how many pieces it has."""
     known = functools.partial(
         drop_reasons,
-        langs=recipe.langs,
-        config=recipe.config,
-        held_out=recipe.held_out,
-        both=recipe.both,
+        langs=cache_key.langs,
+        config=cache_key.config,
+        held_out=cache_key.held_out,
+        both=cache_key.both,
     )
     judged = raw.map(known, **options)
     reasons = _column(judged, "reason").astype(np.int8)
@@ -245,25 +245,25 @@ def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, lis
     return examples
 
 
-def _build(recipe: CacheKey, folder: Path) -> None:
+def _build(cache_key: CacheKey, folder: Path) -> None:
     """Writes the token cache and its report into an empty folder."""
-    config, workers = recipe.config, recipe.config.workers or os.cpu_count() or 1
+    config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
-        raw = _read_raw(recipe.specs, recipe.langs, config.max_pairs, work)
+        raw = _read_raw(cache_key.specs, cache_key.langs, config.max_pairs, work)
         options = {
             "batched": True,
             "num_proc": workers if len(raw) > PARALLEL_FROM else None,
             "remove_columns": raw.column_names,
         }
-        reasons = _reasons(raw, recipe, cache_file_name=f"{work}/judged.arrow", **options)
+        reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
         kept = np.flatnonzero(reasons == DropReason.KEPT)
         if not len(kept):
             raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
-        tokenizer = recipe.tokenizer or Tokenizer.train(
+        tokenizer = cache_key.tokenizer or Tokenizer.train(
             _sentences(raw, kept, config.tokenizer_sample),
-            recipe.vocab_size,
+            cache_key.vocab_size,
             config.tokenizer,
-            tags_of(recipe.langs),
+            tags_of(cache_key.langs),
         )
         _return_freed_memory()
         ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
@@ -273,16 +273,18 @@ def _build(recipe: CacheKey, folder: Path) -> None:
             cache_file_name=f"{work}/tokens.arrow",
             **options,
         )
-        lengths = np.maximum(*_token_pairs(tokens).lengths) + recipe.both  # the tag of a direction
+        lengths = (
+            np.maximum(*_token_pairs(tokens).lengths) + cache_key.both
+        )  # the tag of a direction
         if not config.drop_long:
-            _check_lengths(raw, kept, lengths, recipe.max_len)
-        fits = lengths <= recipe.max_len
+            _check_lengths(raw, kept, lengths, cache_key.max_len)
+        fits = lengths <= cache_key.max_len
         reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
         if not fits.any():
             raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
         tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
         (folder / "tokenizer.model").write_bytes(tokenizer.model)
-        told = report(recipe.specs, reasons, _column(raw, "source"), _examples(raw, reasons))
+        told = report(cache_key.specs, reasons, _column(raw, "source"), _examples(raw, reasons))
         text = json.dumps(told, ensure_ascii=False, indent=2)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
 
@@ -290,16 +292,15 @@ def _build(recipe: CacheKey, folder: Path) -> None:
 def prepare(
     sources: Sequence[Source],
     held_out: Iterable[SentencePair],
-    langs: Direction,
+    directions: Sequence[Direction],
     config: CorpusConfig,
     model: ModelConfig,
     cache: Path,
     tokenizer: Tokenizer | None = None,
-    both: bool = False,
 ) -> PreparedCorpus:
     """Makes the token cache of these sources below `cache`, or opens the one made before.
 
-    With `both`, each pair is read in both directions, and each source begins with a tag.
+    Of two directions, the first and its reverse, each source begins with the tag of its own.
     Pairs with a side that stands in `held_out` (dev and test sets) are dropped. Without a
     tokeniser one is trained on the kept pairs. Defects of the sources are UserErrors; the cache
     appears whole or not at all.
@@ -307,14 +308,15 @@ def prepare(
     sides = (key(dedup_text(normalize(text))) for pair in held_out for text in pair)
     specs = tuple(source.spec for source in sources)
     sizes = model.vocab_size, model.max_len
-    recipe = CacheKey(specs, langs, config, *sizes, frozenset(sides), tokenizer, both)
-    folder = cache / recipe.digest()
+    langs, both = directions[0], len(directions) > 1
+    cache_key = CacheKey(specs, langs, config, *sizes, frozenset(sides), tokenizer, both)
+    folder = cache / cache_key.digest()
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         datasets.disable_progress_bars()
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
         try:
-            _build(recipe, new)
+            _build(cache_key, new)
             _move(new, folder)
         finally:
             shutil.rmtree(new, ignore_errors=True)

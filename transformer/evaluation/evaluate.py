@@ -17,14 +17,13 @@ from typing import Any, Protocol
 
 import torch
 
-from transformer.checkpoint.locate import find, read_config
+from transformer.checkpoint.locate import find, read_config, read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, Texts, judge, n_words, one_line
 from transformer.evaluation.metrics import N_BOOTSTRAP
 from transformer.evaluation.report import Machine, Report, page, to_json
 from transformer.files import write_text
-from transformer.training.progress import read_metrics
 from transformer.translation.guard import Careful
 from transformer.translation.translator import Translator
 

@@ -5,15 +5,12 @@ Knows numbers and settings; trains nothing.
 
 import dataclasses
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoint.locate import METRICS
 from transformer.config import Direction, ModelConfig, TrainConfig
-
-logger = logging.getLogger(__name__)
-METRICS = "metrics.jsonl"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,18 +72,6 @@ def append(folder: Path, record: Mapping[str, Any]) -> None:
     """Adds a record to the run's metrics."""
     with (folder / METRICS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(dict(record)) + "\n")
-
-
-def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run; a line that a crash cut short is passed over."""
-    path = folder / METRICS
-    records = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            logger.warning("%s: passed over a line that a crash cut short", path)
-    return records
 
 
 def _table(title: str, values: Mapping[str, Any]) -> str:

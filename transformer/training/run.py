@@ -18,9 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
-from transformer.training.progress import METRICS, Place, differences, model_card, read_metrics
+from transformer.training.progress import Place, differences, model_card
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them

@@ -175,22 +175,13 @@ class Trainer:
                 self.accelerator.backward(loss * scale)
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
-        step, config = self.place.step + 1, self.config
-        width, limits = self.model.config.d_model, (config.max_steps, config.cooldown)
-        rate = optimizer.learning_rate(
-            step,
-            width,
-            config.warmup,
-            config.lr_scale,
-            *limits,
-            highest=config.learning_rate,
-            constant=config.schedule == "constant",
-        )
+        step = self.place.step + 1
+        rate = optimizer.learning_rate(step, self.model.config.d_model, self.config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
-        optimizer.move_average(self.averaged, self.model, config.ema, step)
+        optimizer.move_average(self.averaged, self.model, self.config.ema, step)
         return total + 0.0 * norm  # so that a gradient which is not finite shows in the loss
 
     def _after_step(self) -> str:

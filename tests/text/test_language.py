@@ -1,18 +1,12 @@
 """Spanish or English: on the project's own text, on single words, and on what is neither."""
 
-import runpy
 from pathlib import Path
 
 import pytest
 
-from transformer.text.language import TABLE, detect
+from transformer.text.language import detect
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-
-
-def test_the_table_is_what_the_corpus_gives() -> None:
-    lines = runpy.run_path(str(DATA / "trigrams.py"))["lines"]
-    assert TABLE.read_text(encoding="utf-8").splitlines() == lines()
 
 
 def test_held_out_sentences_are_recognised() -> None:

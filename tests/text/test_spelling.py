@@ -1,8 +1,6 @@
 """Slips of the keyboard: what is undone, what stays, where the words come from."""
 
 import random
-import runpy
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +17,6 @@ from transformer.text.spelling import (
     words,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 KNOWN = Words({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"caza", "wombat"}))
 
 
@@ -121,22 +118,6 @@ def test_the_tables_hold_what_is_frequent_and_what_is_rare(
     assert len(found.others) > len(found.rank) > 10_000
 
 
-def test_the_script_writes_both_tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(spelling, "FOLDER", tmp_path)
-    main = runpy.run_path(str(ROOT / "data" / "spelling.py"))["main"]
-    main([str(ROOT / "data" / "test.tsv")])
-    words.cache_clear()
-    spanish, english = words("es"), words("en")
-    words.cache_clear()
-    assert spanish is not None
-    assert english is not None
-    assert "casa" in {*spanish.rank, *spanish.others}
-    assert "house" in {*english.rank, *english.others}
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
 @pytest.mark.parametrize(
     ("typed", "spelt"),
     [
@@ -194,14 +175,8 @@ def test_only_words_that_no_other_one_would_be_are_counted() -> None:
     assert count_accents([*texts, *(["La leccion está mal."] * 2)]) == ["aquí"]
 
 
-def test_the_table_is_words_in_order_and_its_script_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_accents_is_words_in_order() -> None:
     words = spelling.ACCENTS.read_text(encoding="utf-8").split()
     assert words == sorted(set(words))
     assert {"mañana", "también", "después", "más", "niño"} <= {*words}
     assert not {"esta", "está", "él", "si", "sí", "miro", "miró"} & {*words}
-    monkeypatch.setattr(spelling, "ACCENTS", tmp_path / "accents.tsv")
-    main = runpy.run_path(str(ROOT / "data" / "accents.py"))["main"]
-    main([str(ROOT / "data" / "test.tsv")])
-    assert "señor" in (tmp_path / "accents.tsv").read_text(encoding="utf-8").split()

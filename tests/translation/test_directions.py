@@ -92,8 +92,8 @@ def test_the_package_comes_before_the_repository(
         default_model(EN)
     (tmp_path / "checkpoints" / "es-en").mkdir(parents=True)
     assert default_model(ES) == tmp_path / "checkpoints" / "es-en"
-    (tmp_path / "transformer" / "checkpoints" / "es-en").mkdir(parents=True)
-    assert default_model(ES) == tmp_path / "transformer" / "checkpoints" / "es-en"
+    (tmp_path / "transformer" / "released" / "es-en").mkdir(parents=True)
+    assert default_model(ES) == tmp_path / "transformer" / "released" / "es-en"
 
 
 def test_one_language_twice_is_an_error() -> None:

@@ -10,7 +10,8 @@ from typing import get_args
 
 from transformer.command import read_lines, run_command
 from transformer.config import UserError
-from transformer.export.to_ctranslate2 import Quantization, Target, export
+from transformer.export.export import ExportRequest, Target, export
+from transformer.export.to_ctranslate2 import Quantization
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,24 +30,32 @@ def parser() -> argparse.ArgumentParser:
     return flags
 
 
-def _sentences(path: Path | None) -> list[str]:
+def _sentences(path: Path | None) -> tuple[str, ...]:
     if path is None:
-        return []
+        return ()
     try:
-        return list(read_lines(path.open("rb"), str(path)))
+        return tuple(read_lines(path.open("rb"), str(path)))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
 
 
 def run(args: argparse.Namespace) -> None:
     """Exports, and prints what the check found."""
-    found = export(args.model, args.output, args.to, args.quantization, _sentences(args.check))
+    agreement = export(
+        ExportRequest(
+            model=args.model,
+            folder=args.output,
+            target=args.to,
+            quantization=args.quantization,
+            texts=_sentences(args.check),
+        )
+    )
     print(
-        f"{args.output}: {found.n_sentences} sentences translated as by the model in float32 "
-        f"({found.n_ties} of them with a tie)"
+        f"{args.output}: {agreement.n_sentences} sentences translated as by the model in float32 "
+        f"({agreement.n_ties} of them with a tie)"
     )
     if args.quantization != "none":
-        print(f"with {args.quantization} weights: {found.n_quantized} of them alike")
+        print(f"with {args.quantization} weights: {agreement.n_quantized} of them alike")
 
 
 def main(argv: list[str] | None = None) -> int:

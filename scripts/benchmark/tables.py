@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation import evaluate
+from transformer.evaluation.machine import machine
 
 # What decides between float32, bfloat16 and int8.
 EXTENSIONS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
@@ -46,10 +46,10 @@ def environment() -> dict[str, Any]:
     """Processor, cores, load, versions and commit."""
     facts = Path("/proc/cpuinfo")  # only Linux has it
     text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
-    machine = dataclasses.asdict(evaluate.machine(None))
+    values = dataclasses.asdict(machine())
     names = ("date", "processor", "torch", "python", "commit")
     return {
-        **{name: machine[name] for name in names},
+        **{name: values[name] for name in names},
         "instructions": extensions(text),
         "cores": os.cpu_count(),
         "load": [round(one, 2) for one in os.getloadavg()],

@@ -5,15 +5,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from transformer.config import DecodeConfig, UserError
+from transformer.checkpoint.locate import described
+from transformer.config import DecodeConfig, ModelConfig, UserError
 from transformer.evaluation import evaluate
 from transformer.evaluation.evaluate import Request, run, set_names
+from transformer.evaluation.machine import machine
 
 PAIRS = [
     ("el gato negro duerme en la casa", "the black cat sleeps in the house"),
@@ -66,6 +68,8 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def model(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "best"
     folder.mkdir(parents=True)
+    config = {**described([("es", "en")]), "model": asdict(ModelConfig())}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
 
 
@@ -195,10 +199,10 @@ def test_a_limit_takes_the_first_lines(model: Path, lines: Path) -> None:
 
 def test_the_machine_is_described_and_git_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    found = evaluate.machine(LookUp("x"))
+    found = machine("cpu")
     assert (found.device, found.commit) == ("cpu", None)
     assert found.threads >= 1
-    assert evaluate.machine(None).device == "none"
+    assert machine().device == "none"
 
 
 def test_names_come_from_the_paths() -> None:

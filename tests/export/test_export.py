@@ -9,7 +9,14 @@ from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID
 from transformer.decoding.search import greedy_search, length_limits
-from transformer.export.parity import MAX_RATIO, SENTENCES, TIE, Difference, Rival, differences
+from transformer.export.export import (
+    MAX_RATIO,
+    SENTENCES,
+    TIE,
+    Difference,
+    GreedySearch,
+    disagreements,
+)
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 
@@ -21,12 +28,12 @@ def model(make_model: Callable[..., Transformer], phrase_tokenizer: Tokenizer) -
     return make_model(vocab_size=phrase_tokenizer.vocab_size, max_len=64)
 
 
-def itself(model: Transformer) -> Rival:
+def itself(model: Transformer) -> GreedySearch:
     """The model's own search, as ids."""
     return lambda src, most: [list(h.ids) for h in greedy_search(model, src)]
 
 
-def changed(model: Transformer, place: int, token: int) -> Rival:
+def changed(model: Transformer, place: int, token: int) -> GreedySearch:
     """The model's own search with another token at one place."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
@@ -37,9 +44,9 @@ def changed(model: Transformer, place: int, token: int) -> Rival:
 
 
 def found(
-    model: Transformer, tokenizer: Tokenizer, rival: Rival, texts: tuple[str, ...] = TEXTS
+    model: Transformer, tokenizer: Tokenizer, search: GreedySearch, texts: tuple[str, ...] = TEXTS
 ) -> list[Difference]:
-    return list(differences(model, tokenizer, texts, rival))
+    return list(disagreements(model, tokenizer, texts, search))
 
 
 def test_a_model_does_not_differ_from_itself(
@@ -84,10 +91,10 @@ def test_two_tokens_with_one_embedding_tie(model: Transformer, phrase_tokenizer:
 
 
 def test_an_end_too_early_is_a_difference(model: Transformer, phrase_tokenizer: Tokenizer) -> None:
-    def cut(src: Tensor, most: int) -> list[list[int]]:
+    def shortened(src: Tensor, most: int) -> list[list[int]]:
         return [row[:-3] for row in itself(model)(src, most)]
 
-    pairs = found(model, phrase_tokenizer, cut)
+    pairs = found(model, phrase_tokenizer, shortened)
     assert len(pairs) == len(TEXTS)
     assert not any(pair.is_tie for pair in pairs)
 

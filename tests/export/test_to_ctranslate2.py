@@ -5,7 +5,7 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -16,11 +16,10 @@ import torch
 from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError
 from transformer.decoding.search import greedy_search
-from transformer.export.parity import SENTENCES
+from transformer.export.export import SENTENCES, ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import (
     Quantization,
-    ctranslate2_rival,
-    export,
+    ctranslate2_search,
     open_ctranslate2,
     to_ctranslate2,
     vocabulary,
@@ -48,6 +47,15 @@ def words(rows: list[list[int]]) -> list[list[str]]:
     """Ids as the words of a model without a tokeniser."""
     pieces = vocabulary(None, 13)
     return [[pieces[i] for i in row] for row in rows]
+
+
+def request(
+    model: Path, folder: Path, target: Target, quantization: Quantization = "none",
+    texts: Sequence[str] = (),
+) -> ExportRequest:  # fmt: skip
+    return ExportRequest(
+        model=model, folder=folder, target=target, quantization=quantization, texts=tuple(texts)
+    )
 
 
 def siblings(folder: Path) -> list[str]:
@@ -85,7 +93,7 @@ def test_greedy_translations_are_the_models(
 ) -> None:
     model = make_wanderer()
     to_ctranslate2(model, None, tmp_path)
-    rival = ctranslate2_rival(
+    search = ctranslate2_search(
         open_ctranslate2(tmp_path, compute_type="float32"), vocabulary(None, 13)
     )
     random = torch.Generator().manual_seed(3)
@@ -95,7 +103,7 @@ def test_greedy_translations_are_the_models(
     ])  # fmt: skip
     ours = [list(h.ids) for h in greedy_search(model, src, max_ratio=100)]
     assert len({tuple(row) for row in ours}) > 4, "too alike to tell anything"
-    assert rival(src, model.config.max_len - 1) == ours
+    assert search(src, model.config.max_len - 1) == ours
 
 
 def test_an_empty_translation_is_one(
@@ -108,8 +116,8 @@ def test_an_empty_translation_is_one(
     src = source_batch([[5, 6]])
     assert greedy_search(model, src)[0].ids == ()
     to_ctranslate2(model, None, tmp_path)
-    rival = ctranslate2_rival(open_ctranslate2(tmp_path), vocabulary(None, 13))
-    assert rival(src, 9) == [[]]
+    search = ctranslate2_search(open_ctranslate2(tmp_path), vocabulary(None, 13))
+    assert search(src, 9) == [[]]
 
 
 @pytest.mark.parametrize("quantization", get_args(Quantization))
@@ -145,7 +153,7 @@ def test_the_released_model_goes_over_whole(tmp_path: Path) -> None:
     """And the usage line of the folder gives the translation of the model."""
     folder = tmp_path / "new" / "es-en"
     texts = ["Tengo hambre.", "", "Tengo hambre.", "Mañana voy a la playa."]
-    found = export(RELEASED, folder, "ctranslate2", "int8", texts)
+    found = export(request(RELEASED, folder, "ctranslate2", "int8", texts))
     assert (found.n_sentences, found.n_ties) == (len(SENTENCES) + 2, 0)
     assert 0 < found.n_quantized <= found.n_sentences
     assert siblings(folder) == ["es-en"]
@@ -180,7 +188,7 @@ def test_a_model_that_translates_otherwise_leaves_no_folder(
 
     monkeypatch.setattr("transformer.export.to_ctranslate2.to_ctranslate2", spoiled)
     with pytest.raises(UserError, match=r"expected CTranslate2 to translate '.+' as the model"):
-        export(random_checkpoint, tmp_path / "new", "ctranslate2")
+        export(request(random_checkpoint, tmp_path / "new", "ctranslate2"))
     assert not list(tmp_path.iterdir())
 
 
@@ -199,11 +207,11 @@ def test_a_tie_is_counted_and_no_fault(
     def other_way(translator: object, pieces: list[str]) -> object:
         swapped = list(pieces)
         swapped[first], swapped[second] = pieces[second], pieces[first]
-        return ctranslate2_rival(translator, swapped)
+        return ctranslate2_search(translator, swapped)
 
     monkeypatch.setattr(weights, "load", lambda path: opened)
-    monkeypatch.setattr("transformer.export.to_ctranslate2.ctranslate2_rival", other_way)
-    found = export(random_checkpoint, tmp_path / "new", "ctranslate2")
+    monkeypatch.setattr("transformer.export.to_ctranslate2.ctranslate2_search", other_way)
+    found = export(request(random_checkpoint, tmp_path / "new", "ctranslate2"))
     assert found.n_ties > 0
 
 
@@ -216,7 +224,7 @@ def test_what_is_there_is_not_overwritten(
     precious.parent.mkdir(exist_ok=True)
     precious.write_text("mine", encoding="utf-8")
     with pytest.raises(UserError, match="expected a new or empty folder to write, got"):
-        export(random_checkpoint, target, "ctranslate2")
+        export(request(random_checkpoint, target, "ctranslate2"))
     assert precious.read_text(encoding="utf-8") == "mine"
     assert siblings(target) == ["taken"]
 
@@ -224,7 +232,7 @@ def test_what_is_there_is_not_overwritten(
 def test_a_folder_that_cannot_be_made_is_told(random_checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot write '.*file/new'"):
-        export(random_checkpoint, tmp_path / "file" / "new", "ctranslate2")
+        export(request(random_checkpoint, tmp_path / "file" / "new", "ctranslate2"))
 
 
 def test_without_the_library_the_extra_is_named(
@@ -232,7 +240,7 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(UserError, match=r'pip install -e "\.\[export\]"'):
-        export(random_checkpoint, tmp_path / "new", "ctranslate2")
+        export(request(random_checkpoint, tmp_path / "new", "ctranslate2"))
     assert not list(tmp_path.iterdir())
 
 
@@ -274,4 +282,4 @@ def test_a_file_of_sentences_that_cannot_be_read_is_told(
 
 def test_marian_takes_no_quantization(random_checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="expected no --quantization with --to marian, got int8"):
-        export(random_checkpoint, tmp_path / "new", "marian", "int8")
+        export(request(random_checkpoint, tmp_path / "new", "marian", "int8"))

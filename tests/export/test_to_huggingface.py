@@ -19,8 +19,7 @@ from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, UserError
 from transformer.corpus.batching import collate
 from transformer.decoding.search import greedy_search
-from transformer.export.parity import SENTENCES
-from transformer.export.to_ctranslate2 import export
+from transformer.export.export import SENTENCES, ExportRequest, export
 from transformer.export.to_huggingface import check_tokenizer, marian_model, open_marian
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
@@ -74,7 +73,7 @@ def exported(trained: Path, phrases: list[tuple[str, str]]) -> Path:
     """Its Marian folder."""
     folder = trained.parent / "marian"
     texts = [src for src, _ in phrases[:64]]
-    found = export(trained, folder, "marian", texts=texts)
+    found = export(ExportRequest(model=trained, folder=folder, target="marian", texts=tuple(texts)))
     assert (found.n_sentences, found.n_ties) == (len(SENTENCES) + 64, 0)
     return folder
 
@@ -124,7 +123,7 @@ def test_what_marian_cannot_express_is_refused_in_a_sentence(
 
 def test_a_pre_norm_checkpoint_leaves_no_folder(random_checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="this one has --norm pre"):
-        export(random_checkpoint, tmp_path / "new", "marian")
+        export(ExportRequest(model=random_checkpoint, folder=tmp_path / "new", target="marian"))
     assert not list(tmp_path.iterdir())
 
 
@@ -191,9 +190,9 @@ def test_another_model_in_the_folder_is_told_and_leaves_none(
     def other(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
         return lambda src, most: [[5, 6]] * src.size(0)
 
-    monkeypatch.setattr("transformer.export.to_huggingface.marian_rival", other)
+    monkeypatch.setattr("transformer.export.to_huggingface.marian_search", other)
     with pytest.raises(UserError, match=r"expected Marian to translate '.+' as the model does"):
-        export(trained, tmp_path / "new", "marian")
+        export(ExportRequest(model=trained, folder=tmp_path / "new", target="marian"))
     assert os.listdir(tmp_path) == []
 
 
@@ -214,5 +213,5 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UserError, match=r'pip install -e "\.\[export\]"'):
-        export(trained, tmp_path / "new", "marian")
+        export(ExportRequest(model=trained, folder=tmp_path / "new", target="marian"))
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import pytest
 
 from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import ModelConfig, TrainConfig
-from transformer.training.progress import (
+from transformer.training.run import (
     Place,
     append,
     clock,

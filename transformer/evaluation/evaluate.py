@@ -5,24 +5,20 @@ A system is a checkpoint, or translations that exist already. Knows no metric an
 
 import itertools
 import logging
-import platform
 import re
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
-
-import torch
 
 from transformer.checkpoint.locate import find, read_config, read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, Texts, judge, n_words, one_line
+from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
-from transformer.evaluation.report import Machine, Report, page, to_json
+from transformer.evaluation.report import Report, page, to_json
 from transformer.files import write_text
 from transformer.translation.guard import Careful
 from transformer.translation.translator import Translator
@@ -116,7 +112,7 @@ def run(request: Request) -> tuple[Report, Path]:
         tgt_lang=languages[1],
         decode=request.decode if any(s.translator for s in opened) else None,
         guard=request.guard,
-        machine=machine(system.translator),
+        machine=machine(str(system.translator.device) if system.translator else "none"),
         sets=tuple(found),
     )
     write_text(folder / JSON_NAME, to_json(report))
@@ -245,45 +241,6 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
 def training_metrics(path: Path) -> list[dict[str, Any]]:
     """The records of the run that a checkpoint folder lies in, if any."""
     return read_metrics(path.parent) if path.is_dir() else []
-
-
-def machine(translator: Translates | None) -> Machine:
-    """Where this process runs, and by which version of this software."""
-    device = str(translator.device) if translator else "none"
-    return Machine(
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        device=device,
-        processor=_processor(device),
-        threads=torch.get_num_threads(),
-        torch=torch.__version__,
-        python=platform.python_version(),
-        commit=_commit(),
-    )
-
-
-def _processor(device: str) -> str:
-    if device.startswith("cuda"):
-        return torch.cuda.get_device_name(device)
-    facts = Path("/proc/cpuinfo")  # only Linux has it
-    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
-    named = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
-    return named[1] if named else platform.processor() or platform.machine()
-
-
-def _commit() -> str | None:
-    """The commit of the repository that tracks this file; None where there is none."""
-    here = Path(__file__)
-    commands = (["ls-files", "--error-unmatch", here.name], ["describe", "--always", "--dirty"])
-    try:
-        runs = [
-            subprocess.run(
-                ["git", *command], cwd=here.parent, capture_output=True, text=True, check=True
-            )
-            for command in commands
-        ]
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return runs[-1].stdout.strip()
 
 
 def _output_folder(request: Request, system: System, names: Sequence[str]) -> Path:

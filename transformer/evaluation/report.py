@@ -12,6 +12,7 @@ from typing import Any
 from transformer import plots
 from transformer.config import DecodeConfig, UserError
 from transformer.evaluation.analysis import RATIO_EDGES, Comparison, Sentence, SetReport
+from transformer.evaluation.machine import Machine
 from transformer.evaluation.metrics import Score
 
 FORMAT = 1  # of report.json
@@ -35,19 +36,6 @@ small, .note { color: var(--dim); }
 figure { margin: 1rem 0; }
 svg { height: auto; max-width: 100%; }
 """
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Machine:
-    """Where and when an evaluation ran; `commit` is that of this software, where it is known."""
-
-    date: str
-    device: str
-    processor: str
-    threads: int
-    torch: str
-    python: str
-    commit: str | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,36 +1,25 @@
-"""A trained model for other engines: a CTranslate2 folder or a Hugging Face Marian folder.
+"""A model as a CTranslate2 folder, built from that library's own description of a Transformer.
 
-What is written is opened again and must translate test sentences as the model does, in float32
-and token for token, or there is no folder. The CTranslate2 model is built from that library's
-own description of a Transformer. The only module that imports ctranslate2, and only when asked.
+ctranslate2 is imported only when it is needed.
 
 Shapes: B batch, S source, L any length.
 """
 
-import contextlib
-import dataclasses
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
-from transformer.export import to_huggingface
-from transformer.export.parity import SENTENCES, Rival, differences
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-Target = Literal["ctranslate2", "marian"]
 Quantization = Literal[
     "none", "int8", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16"
 ]
-CARD = "CARD.md"
 NEVER = -1e4  # a logit that is never the highest, within the range of float16
-EXAMPLES = {"es": "¿Dónde está la biblioteca?", "en": "Where is the library?"}
 USAGE = """\
 # Translation model {src} to {tgt} for CTranslate2
 
@@ -52,19 +41,6 @@ print(pieces.decode(result[0].hypotheses[0]))
 CTranslate2 adds the end mark of the source itself (`config.json`). `CARD.md` says how the model
 was trained.
 """
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Agreement:
-    """What the check of an export found.
-
-    Of `n_sentences` the export translates all alike in float32, but for `n_ties` that part where
-    two tokens are equally likely; `n_quantized` alike with the weights as they are stored.
-    """
-
-    n_sentences: int
-    n_ties: int
-    n_quantized: int
 
 
 def _library() -> Any:
@@ -175,7 +151,9 @@ def open_ctranslate2(folder: Path, **options: Any) -> Any:
     return _library().Translator(str(folder), **options)
 
 
-def ctranslate2_rival(translator: Any, pieces: Sequence[str]) -> Rival:
+def ctranslate2_search(
+    translator: Any, pieces: Sequence[str]
+) -> Callable[[Tensor, int], list[list[int]]]:
     """Greedy search by CTranslate2, in ids; `pieces` is the vocabulary."""
     ids = {piece: i for i, piece in enumerate(pieces)}
 
@@ -188,103 +166,3 @@ def ctranslate2_rival(translator: Any, pieces: Sequence[str]) -> Rival:
         return [[ids[piece] for piece in result.hypotheses[0]] for result in results]
 
     return search
-
-
-@contextlib.contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that gets its name once the block ends well, and vanishes otherwise."""
-    folder = folder.resolve()
-    try:
-        if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-            raise UserError(
-                f"expected a new or empty folder to write, got {str(folder)!r}, where something "
-                "is: remove that or name another folder"
-            )
-        with weights.replaced_folder(folder) as new:
-            try:
-                yield new
-            except BaseException:
-                shutil.rmtree(new)
-                raise
-    except OSError as error:
-        raise UserError(f"cannot write {str(folder)!r}: {error.strerror or error}") from error
-
-
-def _n_ties(opened: weights.Checkpoint, texts: Sequence[str], rival: Rival, engine: str) -> int:
-    """How often float32 cannot tell which token is next; any real difference is a UserError."""
-    n_ties = 0
-    for found in differences(opened.model, opened.tokenizer, texts, rival):
-        if not found.is_tie:
-            raise UserError(
-                f"expected {engine} to translate {found.text!r} as the model does, to "
-                f"{found.ours!r}; it gives {found.theirs!r}. Nothing was written; try another "
-                f"version of {engine}"
-            )
-        n_ties += 1
-    return n_ties
-
-
-def _as_ctranslate2(
-    opened: weights.Checkpoint, folder: Path, texts: Sequence[str], quantization: Quantization
-) -> Agreement:
-    """Writes and checks in float32, then once more with the weights as they are wanted."""
-    model, tokenizer = opened.model, opened.tokenizer
-    pieces = vocabulary(tokenizer, model.config.vocab_size)
-    to_ctranslate2(model, tokenizer, folder)
-    rival = ctranslate2_rival(open_ctranslate2(folder, compute_type="float32"), pieces)
-    n_ties = n_different = _n_ties(opened, texts, rival, "CTranslate2")
-    if quantization != "none":
-        to_ctranslate2(model, tokenizer, folder, quantization)
-        rival = ctranslate2_rival(open_ctranslate2(folder, compute_type="auto"), pieces)
-        n_different = len(list(differences(model, tokenizer, texts, rival)))
-    (folder / weights.VOCABULARY).write_bytes(tokenizer.model)
-    return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
-
-
-def _as_marian(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
-    """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
-    to_huggingface.to_marian(
-        opened.model, opened.tokenizer, folder, (opened.src_lang, opened.tgt_lang)
-    )
-    model, tokenizer = to_huggingface.open_marian(folder)
-    to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts)
-    n_ties = _n_ties(opened, texts, to_huggingface.marian_rival(model), "Marian")
-    return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_ties)
-
-
-def export(
-    model: str | Path,
-    folder: Path,
-    target: Target,
-    quantization: Quantization = "none",
-    texts: Sequence[str] = (),
-) -> Agreement:
-    """Writes a checkpoint as a folder of another engine, checked on its own sentences and `texts`.
-
-    Raises UserError where the folder is taken, the engine is not installed or cannot express the
-    model, or a translation differs; then nothing is left behind.
-    """
-    if target == "marian" and quantization != "none":
-        raise UserError(
-            f"expected no --quantization with --to marian, got {quantization}: Marian holds float32"
-        )
-    opened = weights.load(model)
-    texts = list(
-        dict.fromkeys(text for text in (*SENTENCES, *texts) if opened.tokenizer.encode(text))
-    )
-    with _new_folder(folder) as new:
-        if target == "marian":
-            usage, agreement = to_huggingface.USAGE, _as_marian(opened, new, texts)
-        else:
-            usage, agreement = USAGE, _as_ctranslate2(opened, new, texts, quantization)
-        max_len = opened.model.config.max_len
-        text = usage.format(
-            src=opened.src_lang,
-            tgt=opened.tgt_lang,
-            example=EXAMPLES.get(opened.src_lang, SENTENCES[0]),
-            max_len=max_len,
-            longest=max_len - 1,
-        )
-        (new / "README.md").write_text(text, encoding="utf-8")
-        (new / CARD).write_bytes((opened.folder / weights.CARD).read_bytes())
-    return agreement

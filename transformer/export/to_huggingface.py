@@ -201,7 +201,7 @@ def open_marian(folder: Path) -> tuple[Any, Any]:
     return library.MarianMTModel.from_pretrained(str(folder)).float().eval(), tokenizer
 
 
-def marian_rival(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
+def marian_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
     """Greedy search by `generate`, in ids: (B, S), most tokens -> B lists without special ids."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:

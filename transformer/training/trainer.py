@@ -30,8 +30,16 @@ from transformer.corpus.prepare import PreparedCorpus
 from transformer.model import Transformer
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
-from transformer.training.progress import Place, append, limit_reached, progress_line, share_done
-from transformer.training.run import BEST, LAST, RunFolder
+from transformer.training.run import (
+    BEST,
+    LAST,
+    Place,
+    RunFolder,
+    append,
+    limit_reached,
+    progress_line,
+    share_done,
+)
 from transformer.training.runtime import (
     Accelerator,
     StopRequest,

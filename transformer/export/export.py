@@ -1,0 +1,240 @@
+"""A trained model for other engines: written, opened again, compared token for token.
+
+Greedy search by the engine must translate test sentences as the model does, in float32, or there
+is no folder. A difference is weighed by how sure the model was where the two part.
+
+Shapes: B batch, S source, V vocabulary.
+"""
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import weights
+from transformer.checkpoint.locate import CARD, VOCABULARY
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
+from transformer.decoding.search import greedy_search, length_limits
+from transformer.export import to_ctranslate2, to_huggingface
+from transformer.export.to_ctranslate2 import Quantization
+from transformer.files import replaced_folder
+from transformer.model import Transformer, source_batch
+from transformer.text.tokenizer import Tokenizer
+
+Target = Literal["ctranslate2", "marian"]
+ORIGINAL_CARD = "CARD.md"
+EXAMPLES = {"es": "¿Dónde está la biblioteca?", "en": "Where is the library?"}
+# Greedy search elsewhere: (B, S) sources with their end mark and the most tokens a translation
+# may have -> B lists of ids without special ones.
+GreedySearch = Callable[[Tensor, int], list[list[int]]]
+
+TIE = 1e-4  # nats: what float32 may add up differently; two tokens this close are equally good
+BATCH = 32  # sentences searched at once
+MAX_RATIO = DecodeConfig().max_ratio
+SENTENCES = (
+    "¿Dónde está la biblioteca?",
+    "No lo sé.",
+    "Me gustaría un vaso de agua, por favor.",
+    "El tren de las 9:35 a Zaragoza sale hoy con veinte minutos de retraso.",
+    "¡Qué sorpresa! Nadie esperaba que llegaras tan pronto.",
+    "Mi hermana compró dos libros y me regaló uno.",
+    "Sí.",
+    "Cuando era niño, mi abuelo me contaba historias de barcos y de islas lejanas.",
+    "Ningún médico quiso firmar el informe, y el juez aplazó la decisión hasta el lunes.",
+    "Escríbeme a ana.perez@example.org antes del 15/03/2024.",
+    "Where is the library?",
+    "I don't know.",
+    "She bought two books and gave me one of them.",
+    "If it rains tomorrow, we will stay at home and play cards.",
+    "The train to Zaragoza leaves at 9:35, twenty minutes late.",
+    "Nobody expected you so soon!",
+    "東京 😀 straße",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ExportRequest:
+    """Which checkpoint becomes which folder; `texts` are checked beside SENTENCES."""
+
+    model: str | Path
+    folder: Path
+    target: Target
+    quantization: Quantization = "none"
+    texts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.target == "marian" and self.quantization != "none":
+            raise UserError(
+                f"expected no --quantization with --to marian, got {self.quantization}: Marian "
+                "holds float32"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """What the check of an export found.
+
+    Of `n_sentences` the export translates all alike in float32, but for `n_ties` that part where
+    two tokens are equally likely; `n_quantized` alike with the weights as they are stored.
+    """
+
+    n_sentences: int
+    n_ties: int
+    n_quantized: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """A sentence that two implementations translate differently."""
+
+    text: str
+    ours: str
+    theirs: str
+    margin: float  # nats by which the model prefers its own token where the two part
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether both tokens are equally good to float32."""
+        return self.margin < TIE
+
+
+def _margin(model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]) -> float:
+    """How much likelier our token is where two translations part: (1, S) -> nats."""
+    pairs = list(itertools.zip_longest(ours, theirs, fillvalue=EOS_ID))
+    place = next(i for i, (own, other) in enumerate(pairs) if own != other)
+    own, other = pairs[place]
+    tgt = torch.tensor([[BOS_ID, *ours[:place]]], device=src.device)
+    with torch.inference_mode():
+        scores = model(src, tgt)[0, -1].float()  # (V,)
+    return math.inf if other in (PAD_ID, BOS_ID) else float(scores[own] - scores[other])
+
+
+def disagreements(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], search: GreedySearch
+) -> Iterator[Difference]:
+    """Where the other search's greedy translations are not the model's.
+
+    A text longer than half of the model's positions is cut there; lengths are bounded as in our
+    search, by `max_ratio` of `DecodeConfig`.
+    """
+    longest = max(1, model.config.max_len // 2 - 1)
+    sources = {text: tokenizer.encode(text)[:longest] for text in texts}
+    order = sorted((text for text in sources if sources[text]), key=lambda t: -len(sources[t]))
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        src = source_batch([sources[text] for text in rows]).to(model.device)
+        most = length_limits(model, src, MAX_RATIO) - 1  # (B,) without the end mark
+        hypotheses = greedy_search(model, src, max_ratio=MAX_RATIO)
+        others = search(src, int(most.max()))
+        for row, (text, hypothesis) in enumerate(zip(rows, hypotheses, strict=True)):
+            theirs = others[row][: int(most[row])]
+            if tuple(theirs) == hypothesis.ids:
+                continue
+            alone = source_batch([sources[text]]).to(model.device)
+            yield Difference(
+                text=text,
+                ours=" ".join(tokenizer.pieces(hypothesis.ids)),
+                theirs=" ".join(tokenizer.pieces(theirs)),
+                margin=_margin(model, alone, hypothesis.ids, theirs),
+            )
+
+
+@contextlib.contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that gets its name once the block ends well, and vanishes otherwise."""
+    folder = folder.resolve()
+    try:
+        if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+            raise UserError(
+                f"expected a new or empty folder to write, got {str(folder)!r}, where something "
+                "is: remove that or name another folder"
+            )
+        with replaced_folder(folder) as new:
+            try:
+                yield new
+            except BaseException:
+                shutil.rmtree(new)
+                raise
+    except OSError as error:
+        raise UserError(f"cannot write {str(folder)!r}: {error.strerror or error}") from error
+
+
+def _n_ties(
+    opened: weights.Checkpoint, texts: Sequence[str], search: GreedySearch, engine: str
+) -> int:
+    """How often float32 cannot tell which token is next; any real difference is a UserError."""
+    n_ties = 0
+    for pair in disagreements(opened.model, opened.tokenizer, texts, search):
+        if not pair.is_tie:
+            raise UserError(
+                f"expected {engine} to translate {pair.text!r} as the model does, to "
+                f"{pair.ours!r}; it gives {pair.theirs!r}. Nothing was written; try another "
+                f"version of {engine}"
+            )
+        n_ties += 1
+    return n_ties
+
+
+def _as_ctranslate2(
+    opened: weights.Checkpoint, folder: Path, texts: Sequence[str], quantization: Quantization
+) -> Agreement:
+    """Writes and checks in float32, then once more with the weights as they are wanted."""
+    model, tokenizer = opened.model, opened.tokenizer
+    pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
+    to_ctranslate2.to_ctranslate2(model, tokenizer, folder)
+    translator = to_ctranslate2.open_ctranslate2(folder, compute_type="float32")
+    search = to_ctranslate2.ctranslate2_search(translator, pieces)
+    n_ties = n_different = _n_ties(opened, texts, search, "CTranslate2")
+    if quantization != "none":
+        to_ctranslate2.to_ctranslate2(model, tokenizer, folder, quantization)
+        translator = to_ctranslate2.open_ctranslate2(folder, compute_type="auto")
+        search = to_ctranslate2.ctranslate2_search(translator, pieces)
+        n_different = len(list(disagreements(model, tokenizer, texts, search)))
+    (folder / VOCABULARY).write_bytes(tokenizer.model)
+    return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
+
+
+def _as_marian(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
+    """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
+    to_huggingface.to_marian(
+        opened.model, opened.tokenizer, folder, (opened.src_lang, opened.tgt_lang)
+    )
+    model, tokenizer = to_huggingface.open_marian(folder)
+    to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts)
+    n_ties = _n_ties(opened, texts, to_huggingface.marian_search(model), "Marian")
+    return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_ties)
+
+
+def export(request: ExportRequest) -> Agreement:
+    """Writes a checkpoint as a folder of another engine, checked on some sentences.
+
+    Raises UserError where the folder is taken, the engine is not installed or cannot express the
+    model, or a translation differs; then nothing is left behind.
+    """
+    opened = weights.load(request.model)
+    distinct = dict.fromkeys((*SENTENCES, *request.texts))
+    texts = [text for text in distinct if opened.tokenizer.encode(text)]
+    with _new_folder(request.folder) as new:
+        if request.target == "marian":
+            usage, agreement = to_huggingface.USAGE, _as_marian(opened, new, texts)
+        else:
+            usage = to_ctranslate2.USAGE
+            agreement = _as_ctranslate2(opened, new, texts, request.quantization)
+        max_len = opened.model.config.max_len
+        text = usage.format(
+            src=opened.src_lang,
+            tgt=opened.tgt_lang,
+            example=EXAMPLES.get(opened.src_lang, SENTENCES[0]),
+            max_len=max_len,
+            longest=max_len - 1,
+        )
+        (new / "README.md").write_text(text, encoding="utf-8")
+        (new / ORIGINAL_CARD).write_bytes((opened.folder / CARD).read_bytes())
+    return agreement

@@ -1,6 +1,6 @@
 """What each compute type costs a model, in BLEU; and whether float32 gives the model's own tokens.
 
-    python scripts/compute_types.py --model checkpoints/es-en --test newstest2013.parquet
+    python -m scripts.benchmark.compute_types --model checkpoints/es-en --test newstest2013.parquet
 
 The plain model translates every sentence of the test sets greedily, and so does the engine in each
 of its compute types; int8 also on PyTorch's kernels, which run where this project's cannot be

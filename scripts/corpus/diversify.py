@@ -1,6 +1,6 @@
 """A model's own translations as further text to train with.
 
-    python scripts/diversify.py --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
+    python -m scripts.corpus.diversify --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
 
 Each source comes with that translation of the beam which is nearest to the reference. In training
 the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section

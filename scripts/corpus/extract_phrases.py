@@ -1,6 +1,6 @@
 """Words and short phrases of a corpus, as pairs to train with: what people look up one by one.
 
-    python scripts/phrases.py --pairs my.tsv --from es --to en --output phrases.tsv
+    python -m scripts.corpus.extract_phrases --pairs my.tsv --from es --to en --output phrases.tsv
 
 A corpus of sentences teaches a model to translate sentences; of a lone word it makes one. Words
 are aligned by Model 1 (Brown et al. 1993, section 4.1) in both directions, with a preference for

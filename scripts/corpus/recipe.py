@@ -1,6 +1,6 @@
 """Trains one phase of a recipe: a file that names sources, how often each is seen, and settings.
 
-    python scripts/corpus/recipe.py --phase pretrain --data parallel back-translated \\
+    python -m scripts.corpus.recipe --phase pretrain --data parallel back-translated \\
         --dev newstest2012.parquet --output checkpoints/both --max-minutes 600
 
 Every corpus in the folders after `--data` (or a source that `train.py` takes, such as

@@ -1,6 +1,6 @@
 """Repeats the evaluation of the released models: test sets, slices, challenge set.
 
-python scripts/evaluate_release.py --test newstest2013.parquet tatoeba-dev.parquet
+python -m scripts.evaluate_release --test newstest2013.parquet tatoeba-dev.parquet
 
 For each direction: BLEU and chrF2 with 95 per cent intervals, greedy and with four beams, without
 the guard; beside them what others have published for sets of that name. Then how much is lost
@@ -30,12 +30,12 @@ from transformer.translation.translator import Translator
 DATA = Path(__file__).resolve().parent.parent / "data"
 GREEDY = DecodeConfig(scores=False)
 SEARCHES = {"greedy": GREEDY, "beam 4": DecodeConfig(beam_size=4)}
-N_SLICE = 500  # lines of the first test set that are altered
+N_SLICE = 500  # lines of the first test set that are rewritten
 N_JOINED = 8  # sentences of a long text
 Pairs = list[tuple[str, str]]
 
 
-def altered(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
     """The slices, by name: the same pairs with their sources written in another way."""
     rng = random.Random(1)
     ways: dict[str, Callable[[str, str], tuple[str, str]]] = {
@@ -66,7 +66,7 @@ def slices(plain: Translator, pairs: Pairs) -> list[tuple[str, ...]]:
     base = lowered_bleu(plain, pairs), lowered_bleu(careful, pairs)
     rows: list[tuple[str, ...]]
     rows = [("as it is", f"{len(pairs)}", f"{base[0]:.1f}", f"{base[1]:.1f}", "")]
-    for name, some in altered(pairs):
+    for name, some in rewritten(pairs):
         if some:
             found = lowered_bleu(plain, some), lowered_bleu(careful, some)
             loss = f"{found[0] - base[0]:+.1f}, {found[1] - base[1]:+.1f}"

@@ -18,13 +18,10 @@ from typing import Any
 
 import torch
 
-from scripts.tour import comparison as race
-from scripts.tour import digits as tour_digits
-from scripts.tour import exhibits as tour_exhibits
-from scripts.tour import page as tour_page
+from scripts.tour import comparison, digits, exhibits, page
 from scripts.tour.comparison import Settings
-from transformer.checkpoint import weights
 from transformer.command import run_command
+from transformer.files import write_text
 from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,32 +38,25 @@ def kept(folder: Path, name: str, settings: Any, work: Callable[[], Any]) -> Any
     if known.get(name, {}).get("settings") != settings:
         known[name] = {"settings": settings, "result": work()}
         folder.mkdir(parents=True, exist_ok=True)
-        weights.write_text(path, json.dumps(known, indent=1) + "\n")
+        write_text(path, json.dumps(known, indent=1) + "\n")
     return known[name]["result"]
 
 
-def trained(folder: Path, settings: Settings, tell: Callable[[str], None]) -> tour_exhibits.Trained:
+def trained(folder: Path, settings: Settings, tell: Callable[[str], None]) -> exhibits.Trained:
     """What stops 8 and 12 need, trained now or taken from the folder."""
     tell("stop 8: digits")
-    digits = kept(
-        folder,
-        "digits",
-        [tour_digits.STEPS, tour_digits.RATE, tour_digits.SEEDS],
-        lambda: dataclasses.asdict(tour_digits.classify()),
-    )
+    classified = kept(folder, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
+                      lambda: dataclasses.asdict(digits.classify()))  # fmt: skip
     tell("stop 12: a recurrent translator against the Transformer")
     files = map(Path, (settings.train, settings.dev, settings.test))
     sizes = [path.stat().st_size for path in files if path.is_file()]
-    runners = kept(
-        folder,
-        "race",
-        [dataclasses.asdict(settings), sizes],
-        lambda: [
-            dataclasses.asdict(one) for one in race.run(settings, ROOT / "data" / "prepared", tell)
-        ],
-    )
-    reading = kept(folder, "reading", LENGTHS, lambda: race.reading_time(LENGTHS))
-    return tour_exhibits.Trained(digits, runners, reading, LENGTHS, settings)
+    cache = ROOT / "data" / "prepared"
+    conditions = [dataclasses.asdict(settings), sizes]
+    race = kept(folder, "race", conditions,
+                lambda: [*map(dataclasses.asdict, comparison.run(settings, cache, tell))]
+                )  # fmt: skip
+    reading = kept(folder, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
+    return exhibits.Trained(classified, race, reading, LENGTHS, settings)
 
 
 def make(model: str, folder: Path, settings: Settings, tell: Callable[[str], None]) -> Path:
@@ -74,12 +64,10 @@ def make(model: str, folder: Path, settings: Settings, tell: Callable[[str], Non
     results = trained(folder, settings, tell)
     tell("stops 1 to 11: the worked examples and the trained model")
     translator = Translator.load(model, "cpu", "float32")
-    found = tour_exhibits.Findings.collect(translator, results)
-    page = tour_page.page({
-        language: tour_exhibits.exhibits(found, language) for language in tour_page.LANGUAGES
-    })  # fmt: skip
+    findings = exhibits.Findings.collect(translator, results)
+    parts = {language: exhibits.exhibits(findings, language) for language in page.LANGUAGES}
     folder.mkdir(parents=True, exist_ok=True)
-    weights.write_text(folder / PAGE, page)
+    write_text(folder / PAGE, page.page(parts))
     return folder / PAGE
 
 

@@ -94,9 +94,10 @@ def say(english: str, language: str) -> str:
 def verdict(runners: Sequence[dict[str, Any]], language: str) -> str:
     """What the race of stop 12 says, and whether it says anything."""
     attention, recurrent = (
-        next(one for one in runners if one["name"] == name) for name in ("Transformer", "GRU")
+        next(runner for runner in runners if runner["name"] == name)
+        for name in ("Transformer", "GRU")
     )
-    scores = [one["test"] for one in (attention, recurrent)]
+    scores = [runner["test"] for runner in (attention, recurrent)]
     apart = scores[0]["low"] > scores[1]["high"] or scores[1]["low"] > scores[0]["high"]
     values = {
         "n": len(attention["laps"]),
@@ -104,29 +105,21 @@ def verdict(runners: Sequence[dict[str, Any]], language: str) -> str:
         "r": f"{scores[1]['value']:.1f}",
         "ratio": f"{recurrent['laps'][-1]['seconds'] / attention['laps'][-1]['seconds']:.2f}",
     }
-    ahead = scores[0]["value"] > scores[1]["value"]
+    names = {
+        "en": ("recurrent network", "Transformer"),
+        "es": ("la red recurrente", "el Transformer"),
+    }
+    ahead = names[language][scores[0]["value"] > scores[1]["value"]]
     told = {
         "en": "After {n} passes the Transformer reaches {a} BLEU and the recurrent network {r}; a "
         "pass of the recurrent network takes {ratio} times as long. ",
         "es": "Tras {n} pasadas, el Transformer llega a {a} BLEU y la red recurrente a {r}; una "
         "pasada de la red recurrente dura {ratio} veces lo que una del Transformer. ",
     }[language].format(**values)
-    if not apart:
-        return (
-            told
-            + {
-                "en": "The intervals overlap: do not read much into the difference.",
-                "es": "Los intervalos se solapan: no conviene deducir mucho de la diferencia.",
-            }[language]
-        )
-    winner = {
-        "en": "the Transformer" if ahead else "the recurrent network",
-        "es": "el Transformer" if ahead else "la red recurrente",
-    }[language]
-    return (
-        told
-        + {
-            "en": f"The intervals do not overlap: here {winner} translates better.",
-            "es": f"Los intervalos no se solapan: aquí traduce mejor {winner}.",
-        }[language]
-    )
+    verdicts = {
+        "en": ("The intervals overlap: do not read much into the difference.",
+               f"The intervals do not overlap: here the {ahead} translates better."),
+        "es": ("Los intervalos se solapan: no conviene deducir mucho de la diferencia.",
+               f"Los intervalos no se solapan: aquí traduce mejor {ahead}."),
+    }  # fmt: skip
+    return told + verdicts[language][apart]

@@ -1,6 +1,4 @@
-"""The recurrent translator against the Transformer: same corpus, same batches, same passes.
-
-    python scripts/race.py                 the project's own corpus, some eight minutes of one core
+"""Stop 12: a recurrent translator against a Transformer, on the same batches of one corpus.
 
 The two are trained by turns, a pass each, in one thread, and timed by the processor time that
 they took, so that other work on the machine harms neither.
@@ -8,11 +6,9 @@ they took, so that other work on the machine harms neither.
 Shapes: B batch, S source.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import itertools
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,14 +18,13 @@ import torch
 from torch import nn
 
 from scripts.tour.recurrent import Recurrent
-from transformer.command import run_command
 from transformer.config import (
     PAD_ID,
     CorpusConfig,
     Direction,
     SentencePair,
     TrainConfig,
-    model_config,
+    model_config,  # fmt: skip
 )
 from transformer.corpus import batching
 from transformer.corpus.augmentation import micro_batch, seed_of
@@ -147,13 +142,13 @@ def translations(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list
     model.eval()
     ids = [tokenizer.encode(text) for text in texts]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    found = [""] * len(ids)
+    texts_out = [""] * len(ids)
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]
         best = greedy_search(model, source_batch([ids[i] for i in rows]))
         for i, hypothesis in zip(rows, best, strict=True):
-            found[i] = tokenizer.decode(hypothesis.ids)
-    return found
+            texts_out[i] = tokenizer.decode(hypothesis.ids)
+    return texts_out
 
 
 def models(vocab_size: int) -> dict[str, nn.Module]:
@@ -182,11 +177,11 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> tuple[R
     laps: dict[str, list[Lap]] = {name: [] for name in runs}
     for number, name in itertools.product(range(settings.epochs), runs):
         loss = runs[name].epoch(number)
-        found = _bleu(runs[name].model, data.tokenizer, dev[: settings.eval_pairs])
-        laps[name].append(Lap(seconds=runs[name].seconds, loss=loss, bleu=found))
+        score = _bleu(runs[name].model, data.tokenizer, dev[: settings.eval_pairs])
+        laps[name].append(Lap(seconds=runs[name].seconds, loss=loss, bleu=score))
         tell(f"{name}, epoch {number + 1} of {settings.epochs}: {runs[name].seconds:.1f} s of "
-             f"training, loss {loss:.3f}, BLEU {found:.1f}")  # fmt: skip
-    return tuple(_judged(name, run, laps[name], test) for name, run in runs.items())
+             f"training, loss {loss:.3f}, BLEU {score:.1f}")  # fmt: skip
+    return tuple(_scored(name, run, laps[name], test) for name, run in runs.items())
 
 
 @one_thread()
@@ -194,10 +189,10 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> tuple[R
 def reading_time(lengths: Sequence[int], repeats: int = 15) -> dict[str, list[float]]:
     """Processor milliseconds, the least of some tries, to read one sentence of each length."""
     random = torch.Generator().manual_seed(1)
-    found: dict[str, list[float]] = {}
+    milliseconds: dict[str, list[float]] = {}
     for name, model in models(Settings().vocab_size).items():
         reader: Any = model.eval()
-        found[name] = []
+        milliseconds[name] = []
         for length in lengths:
             src = torch.randint(N_SPECIAL, Settings().vocab_size, (1, length), generator=random)
             tries = []
@@ -205,8 +200,8 @@ def reading_time(lengths: Sequence[int], repeats: int = 15) -> dict[str, list[fl
                 started = time.process_time()
                 reader.encode(src)
                 tries.append(1000 * (time.process_time() - started))
-            found[name].append(min(tries))
-    return found
+            milliseconds[name].append(min(tries))
+    return milliseconds
 
 
 def _bleu(model: nn.Module, tokenizer: Tokenizer, pairs: Sequence[SentencePair]) -> float:
@@ -214,7 +209,7 @@ def _bleu(model: nn.Module, tokenizer: Tokenizer, pairs: Sequence[SentencePair])
     return bleu(translations(model, tokenizer, sources), references)
 
 
-def _judged(name: str, run: Training, laps: Sequence[Lap], test: Sequence[SentencePair]) -> Runner:
+def _scored(name: str, run: Training, laps: Sequence[Lap], test: Sequence[SentencePair]) -> Runner:
     sources, references = zip(*test, strict=True)
     hypotheses = translations(run.model, run.data.tokenizer, sources)
     (score,) = scores(hypotheses, references, n_bootstrap=1000, metrics=("BLEU",))
@@ -226,34 +221,3 @@ def _judged(name: str, run: Training, laps: Sequence[Lap], test: Sequence[Senten
         sentences=len(test),
         tokens=float(run.data.pairs.lengths[0].mean()),
     )
-
-
-def table(runners: Sequence[Runner]) -> Iterator[str]:
-    """A line for each model."""
-    yield f"{'model':12} {'parameters':>10} {'s/epoch':>8} {'BLEU':>6}"
-    for one in runners:
-        each = one.laps[-1].seconds / len(one.laps)
-        yield f"{one.name:12} {one.parameters:10,} {each:8.1f} {one.test.value:6.1f}"
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Runs the race and prints its table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for name in ("train", "dev", "test"):
-        parser.add_argument(f"--{name}", default=getattr(Settings(), name), help="a corpus")
-    parser.add_argument("--epochs", type=int, default=Settings().epochs, help="of each model")
-    parser.add_argument("--recurrent-lr", type=float, default=Settings().recurrent_lr)
-    parser.add_argument("--transformer-lr", type=float, default=Settings().transformer_lr)
-    args = parser.parse_args(argv)
-
-    def work() -> None:
-        runners = run(Settings(**vars(args)), ROOT / "data" / "prepared", print)
-        print("\n".join(table(runners)))
-
-    return run_command(work, "race")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,10 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scripts.tour import digits as tour_digits
+from scripts.tour import digits as digit_images
 from scripts.tour import figures as draw
-from scripts.tour import lessons, page
-from scripts.tour import trained_model as tour_model
+from scripts.tour import lessons, page, trained_model
 from scripts.tour.captions import PAPER, say, verdict
 from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
@@ -45,9 +44,9 @@ class Findings:
 
     translator: Translator
     trained: Trained
-    stack: tour_model.Stack
+    stack: trained_model.Stack
     stepped: Trace
-    looks: tour_model.Looks
+    looks: trained_model.Looks
 
     @classmethod
     def collect(cls, translator: Translator, trained: Trained) -> "Findings":
@@ -55,21 +54,21 @@ class Findings:
         return cls(
             translator,
             trained,
-            tour_model.stack(translator.model),
-            trace(translator, tour_model.STEPPED),
-            tour_model.look(translator),
+            trained_model.stack(translator.model),
+            trace(translator, trained_model.STEPPED),
+            trained_model.look(translator),
         )
 
 
-def mixture(one: lessons.Mixture, t: Callable[[str], str], picture: str = "") -> str:
+def mixture(mixed: lessons.Mixture, t: Callable[[str], str], picture: str = "") -> str:
     """X, A and A X side by side, and where the points go."""
     shown = [
-        page.matrix(one.values, "X", 1, signed=True),
-        page.matrix(one.weights, "A"),
-        page.matrix(one.output, "A X", signed=True),
+        page.matrix(mixed.values, "X", 1, signed=True),
+        page.matrix(mixed.weights, "A"),
+        page.matrix(mixed.output, "A X", signed=True),
     ]
     if picture:
-        shown.append(draw.plane(one.values.tolist(), one.output.tolist(), t(picture)))
+        shown.append(draw.plane(mixed.values.tolist(), mixed.output.tolist(), t(picture)))
     return page.figure("".join(shown), t("Rings: X. Discs: A X.") if picture else "")
 
 
@@ -136,7 +135,7 @@ def digits(found: dict[str, Any], t: Callable[[str], str]) -> dict[str, str]:
         f"{label} → {guess}" for label, guess in zip(found["labels"], found["guesses"], strict=True)
     ]
     return {
-        "digits_images": page.number(tour_digits.N_IMAGES, 0),
+        "digits_images": page.number(digit_images.N_IMAGES, 0),
         "digits_table": page.table(heads, rows),
         "digits_figure": page.figure(
             draw.digits(found["images"], found["weights"], names, t("digits and their patches")),
@@ -174,10 +173,10 @@ def stack(found: Findings, t: Callable[[str], str]) -> dict[str, str]:
 def candidates(choices: Sequence[insight.Choice]) -> str:
     """The likeliest pieces with their probabilities as bars."""
     return "<br>".join(
-        f'<span class="piece">{escape(one.piece)}</span>'
-        f'<span class="bar" style="--v:{one.probability:.3f}"></span>'
-        f"{page.number(one.probability, 3)}"
-        for one in choices[:N_SHOWN]
+        f'<span class="piece">{escape(choice.piece)}</span>'
+        f'<span class="bar" style="--v:{choice.probability:.3f}"></span>'
+        f"{page.number(choice.probability, 3)}"
+        for choice in choices[:N_SHOWN]
     )
 
 
@@ -195,11 +194,11 @@ def steps(found: Findings, t: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-def looks(found: tour_model.Looks, t: Callable[[str], str]) -> dict[str, str]:
+def looks(found: trained_model.Looks, t: Callable[[str], str]) -> dict[str, str]:
     """Stop 11."""
     free, forced = found.free, found.forced
     encoder, decoder = found.encoder, found.decoder
-    step = tour_model.word(forced.target_words, "it").first
+    step = trained_model.word(forced.target_words, "it").first
     read = ("<s>", *forced.target_pieces[:-1])
     cross = forced.cross[found.layer].mean(0)
     maps = [
@@ -207,16 +206,22 @@ def looks(found: tour_model.Looks, t: Callable[[str], str]) -> dict[str, str]:
         (t("decoder, looking back"), forced.decoder, decoder.place),
         (t("decoder, looking at the source"), forced.cross, None),
     ]
-    one, other = free.encoder[encoder.place], forced.decoder[decoder.place]
     source = free.source_pieces
     return {
         "sentence": free.source,
         "free_target": free.target,
         **ties(encoder, "encoder", free.encoder),
         **ties(decoder, "decoder", forced.decoder),
-        "encoder_figure": page.figure(draw.heat(source, source, one, t("encoder"))),
+        "encoder_figure": page.figure(
+            draw.heat(source, source, free.encoder[encoder.place], t("encoder"))
+        ),
         "decoder_figure": page.figure(
-            draw.heat(forced.target_pieces, read, other, t("decoder, looking back")),
+            draw.heat(
+                forced.target_pieces,
+                read,
+                forced.decoder[decoder.place],
+                t("decoder, looking back"),
+            ),
             t("Rows: the piece that a step writes. Columns: the pieces read so far."),
         ),
         "it_chance": page.number(found.chance, 2),
@@ -231,7 +236,7 @@ def looks(found: tour_model.Looks, t: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-def ties(tie: tour_model.Tie, name: str, maps: Tensor) -> dict[str, str]:
+def ties(tie: trained_model.Tie, name: str, maps: Tensor) -> dict[str, str]:
     """What the text says of one head; layers and heads are counted from 1 there."""
     shown = {
         "layer": str(tie.place[0] + 1),
@@ -246,20 +251,20 @@ def ties(tie: tour_model.Tie, name: str, maps: Tensor) -> dict[str, str]:
     return {f"{name}_{key}": value for key, value in shown.items()}
 
 
-def race(found: Trained, t: Callable[[str], str]) -> dict[str, str]:
+def comparison(found: Trained, t: Callable[[str], str]) -> dict[str, str]:
     """Stop 12."""
     rows = [
         (
-            t(one["name"]),
-            f"{one['parameters']:,}",
-            page.number(one["laps"][-1]["seconds"] / len(one["laps"]), 1),
-            f"{one['test']['value']:.1f} [{one['test']['low']:.1f}, {one['test']['high']:.1f}]",
+            t(runner["name"]),
+            f"{runner['parameters']:,}",
+            page.number(runner["laps"][-1]["seconds"] / len(runner["laps"]), 1),
+            "{value:.1f} [{low:.1f}, {high:.1f}]".format(**runner["test"]),
         )
-        for one in found.runners
+        for runner in found.runners
     ]
     series = {
-        t(one["name"]): [(0.0, 0.0), *((lap["seconds"], lap["bleu"]) for lap in one["laps"])]
-        for one in found.runners
+        t(runner["name"]): [(0.0, 0.0), *((lap["seconds"], lap["bleu"]) for lap in runner["laps"])]
+        for runner in found.runners
     }
     lengths = [f"{n} {t('pieces')}" for n in found.lengths]
     reading = [
@@ -297,7 +302,7 @@ def exhibits(found: Findings, language: str) -> dict[str, str]:
         **stack(found, t),
         **steps(found, t),
         **looks(found.looks, t),
-        **race(found.trained, t),
+        **comparison(found.trained, t),
         "race_words": verdict(found.trained.runners, language),
     }
     if language == "es":  # the comma is a decimal sign to many readers: a space for thousands
@@ -321,7 +326,7 @@ def codes() -> dict[str, str]:
             (network.causal_mask, "return", ""),
             (weights, "if mask is not None", "return"),
         ],
-        "digits": [(tour_digits.PatchClassifier, "def __init__", "return")],
+        "digits": [(digit_images.PatchClassifier, "def __init__", "return")],
         "stack": [
             (network.Residual.forward, "def", ""),
             (network.Transformer.encode, "def", ""),
@@ -332,6 +337,6 @@ def codes() -> dict[str, str]:
         "race": [(Recurrent.encode, "def", "memory, _"), (network.EncoderLayer.forward, "def", "")],
     }
     return {
-        f"{stop}_code": "".join(page.snippet(*one) for one in of_stop)
+        f"{stop}_code": "".join(page.snippet(*lines) for lines in of_stop)
         for stop, of_stop in shown.items()
     }

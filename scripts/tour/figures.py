@@ -1,7 +1,4 @@
-"""The pictures of the attention tour as small SVG, in the colours of the page, light or dark.
-
-Knows numbers, words and coordinates; no model.
-"""
+"""The pictures of the attention tour as small SVG, in the colours of the page, light or dark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -67,7 +64,7 @@ def plane(before: Rows, after: Rows, label: str) -> str:
     return svg(size, size, "".join(parts), label)
 
 
-def shown(piece: str) -> str:
+def readable(piece: str) -> str:
     """A piece of the vocabulary for a reader: what goes on with a word begins with a dash."""
     if piece.startswith("▁"):
         return piece.removeprefix("▁") or "▁"
@@ -76,7 +73,7 @@ def shown(piece: str) -> str:
 
 def heat(rows: Sequence[str], columns: Sequence[str], weights: Any, label: str) -> str:
     """A map with pieces: each row looks at the columns."""
-    rows, columns = ([shown(piece) for piece in pieces] for pieces in (rows, columns))
+    rows, columns = ([readable(piece) for piece in pieces] for pieces in (rows, columns))
     left = max(len(word) for word in rows) * LETTER + 10
     top = max(len(word) for word in columns) * LETTER + 8
     parts = []

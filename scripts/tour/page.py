@@ -1,8 +1,7 @@
 """How the attention tour looks: templates, formulas, code from the source, tables of numbers.
 
-The prose stands in `scripts/tour/LANGUAGE.html`, one template a language with the same
-placeholders; the formulas, which need no language, in `scripts/tour/formulas.xml`. Knows HTML;
-computes nothing.
+The prose stands in `LANGUAGE.html`, one template a language with the same placeholders; the
+formulas, which need no language, in `formulas.xml`.
 """
 
 import inspect
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
 LANGUAGES = {"es": "Español", "en": "English"}
 MATHML = "http://www.w3.org/1998/Math/MathML"
 TITLE = {"es": "Recorrido por la atención", "en": "A tour of attention"}
@@ -64,8 +64,8 @@ def snippet(thing: Any, first: str = "", last: str = "") -> str:
     lines, start = inspect.getsourcelines(thing)
     begin = _line(lines, first, 0) if first else 0
     end = _line(lines, last, begin) if last else len(lines) - 1
-    path = Path(str(inspect.getsourcefile(thing)))
-    where = f"{path.parent.name}/{path.name}, {start + begin}"
+    path = Path(str(inspect.getsourcefile(thing))).resolve()
+    where = f"{path.relative_to(ROOT)}, {start + begin}"
     where += f"–{start + end}" if end > begin else ""
     code = textwrap.dedent("".join(lines[begin : end + 1])).rstrip()
     return (

@@ -100,9 +100,9 @@ def look(translator: Translator) -> Looks:
 
 def word(words: tuple[Word, ...], text: str) -> Word:
     """The first word written so; a UserError where there is none."""
-    for one in words:
-        if one.text == text:
-            return one
+    for candidate in words:
+        if candidate.text == text:
+            return candidate
     raise UserError(f"expected the word {text!r} among {' '.join(w.text for w in words)}")
 
 

@@ -29,9 +29,9 @@ def test_a_slice_is_the_same_pairs_written_in_another_way() -> None:
     done = python(
         "-c",
         "import json\n"
-        "from evaluate_release import altered\n"
+        "from evaluate_release import rewritten\n"
         "pairs = [('¿Qué día es hoy?', 'What day is it today?'), ('Hola.', 'Hi.')] * 4\n"
-        "print(json.dumps(dict(altered(pairs))))",
+        "print(json.dumps(dict(rewritten(pairs))))",
     )
     slices = json.loads(done.stdout)
     assert slices["capitals"][0] == ["¿QUÉ DÍA ES HOY?", "What day is it today?"]

@@ -12,14 +12,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from scripts.tour import __main__ as attention_tour
-from scripts.tour import captions as tour_words
-from scripts.tour import comparison as race
-from scripts.tour import digits as tour_digits
-from scripts.tour import exhibits as tour_exhibits
-from scripts.tour import figures as tour_figures
-from scripts.tour import lessons
-from scripts.tour import page as tour_page
+from scripts.tour import __main__ as command
+from scripts.tour import captions, comparison, digits, exhibits, figures, lessons
+from scripts.tour import page as html_page
 from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
@@ -91,17 +86,17 @@ def test_stop_7_masks() -> None:
 
 def test_stop_8_patches_are_the_squares_of_the_image() -> None:
     image = torch.arange(64.0).view(8, 8)
-    found = tour_digits.patches(image.view(1, 64))[0]
+    found = digits.patches(image.view(1, 64))[0]
     assert found.shape == (16, 4)
     assert found[0].tolist() == image[:2, :2].flatten().tolist()
     assert found[7].tolist() == image[2:4, 6:].flatten().tolist()
 
 
 def test_stop_8_a_short_training_beats_guessing() -> None:
-    images, labels = tour_digits.load()
+    images, labels = digits.load()
     torch.manual_seed(1)
-    model = tour_digits.fit(tour_digits.PatchClassifier(), images, labels, steps=150)
-    assert len(images) == tour_digits.N_IMAGES
+    model = digits.fit(digits.PatchClassifier(), images, labels, steps=150)
+    assert len(images) == digits.N_IMAGES
     with torch.no_grad():
         assert (model(images).argmax(1) == labels).float().mean() > 0.2  # guessing: 0.1
 
@@ -135,7 +130,7 @@ def test_stop_12_padding_and_rows_change_nothing(recurrent_model: Recurrent) -> 
 
 
 def test_stop_12_the_two_are_of_about_the_same_size() -> None:
-    sizes = [sum(p.numel() for p in m.parameters()) for m in race.models(2000).values()]
+    sizes = [sum(p.numel() for p in m.parameters()) for m in comparison.models(2000).values()]
     assert max(sizes) / min(sizes) < 1.1
 
 
@@ -149,14 +144,14 @@ def runner(name: str, bleu: float) -> dict[str, Any]:
 @pytest.mark.parametrize(("other", "word"), [(41.0, "overlap"), (30.0, "do not overlap")])
 def test_stop_12_says_whether_the_difference_counts(other: float, word: str) -> None:
     runners = [runner("Transformer", 40.0), runner("GRU", other)]
-    assert f"intervals {word}" in tour_words.verdict(runners, "en")
-    assert ("no se solapan" in tour_words.verdict(runners, "es")) == (other == 30.0)
+    assert f"intervals {word}" in captions.verdict(runners, "en")
+    assert ("no se solapan" in captions.verdict(runners, "es")) == (other == 30.0)
 
 
 @pytest.fixture(scope="session")
 def page() -> str:
     """The page with the released model; what is trained is replaced by small invented results."""
-    digits = {
+    classified = {
         "test_images": 3,
         "parameters": {"attention": 1, "perceptron": 2, "linear": 3},
         "accuracy": {"attention": [9.0], "perceptron": [8.0], "linear": [7.0]},
@@ -167,10 +162,10 @@ def page() -> str:
     }
     reading = {"Transformer": [1.0, 2.0], "GRU": [3.0, 4.0]}
     runners = [runner("Transformer", 40.0), runner("GRU", 41.0)]
-    trained = tour_exhibits.Trained(digits, runners, reading, (8, 16), Settings())
+    trained = exhibits.Trained(classified, runners, reading, (8, 16), Settings())
     translator = Translator.load(ROOT / "checkpoints" / "es-en", "cpu", "float32")
-    found = tour_exhibits.Findings.collect(translator, trained)
-    return tour_page.page({lang: tour_exhibits.exhibits(found, lang) for lang in LANGUAGES})
+    found = exhibits.Findings.collect(translator, trained)
+    return html_page.page({lang: exhibits.exhibits(found, lang) for lang in LANGUAGES})
 
 
 def article(page: str, language: str) -> str:
@@ -234,13 +229,13 @@ def test_the_page_is_well_formed(page: str) -> None:
 
 def test_no_placeholder_is_left_and_templates_ask_for_the_same(page: str) -> None:
     assert not re.findall(r"\$[a-z]\w+", page)
-    wanted = [set(tour_page.template(language).get_identifiers()) for language in LANGUAGES]
+    wanted = [set(html_page.template(language).get_identifiers()) for language in LANGUAGES]
     assert wanted[0] == wanted[1]
 
 
 def test_code_is_that_of_the_source() -> None:
-    shown = tour_exhibits.codes()
-    wanted = {name for name in tour_page.template("en").get_identifiers() if name.endswith("_code")}
+    shown = exhibits.codes()
+    wanted = {name for name in html_page.template("en").get_identifiers() if name.endswith("_code")}
     assert set(shown) == wanted
     source = (ROOT / "transformer" / "model.py").read_text(encoding="utf-8").splitlines()
     where = re.search(r"transformer/model\.py, (\d+)–(\d+)", shown["heads_code"])
@@ -254,31 +249,31 @@ def test_code_is_that_of_the_source() -> None:
 
 def test_code_that_is_gone_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected a line with 'no such line'"):
-        tour_page.snippet(lessons.masks, "no such line")
+        html_page.snippet(lessons.masks, "no such line")
 
 
 def test_a_page_without_a_part_is_refused() -> None:
     with pytest.raises(ValueError, match="expected the same parts in en"):
-        tour_page.page({"en": {"model_name": "m"}})
+        html_page.page({"en": {"model_name": "m"}})
 
 
 def test_highlighting_keeps_the_text() -> None:
     code = 'def f(x):  # <a note>\n    return x if x < 2 else "two"'
-    shown = tour_page.highlight(code)
+    shown = html_page.highlight(code)
     assert html.unescape(re.sub("</?i[^>]*>", "", shown)) == code
     assert '<i class="word">return</i>' in shown
     assert '<i class="note"># &lt;a note&gt;</i>' in shown
 
 
 def test_a_minus_is_a_minus_and_zero_has_none() -> None:
-    assert tour_page.number(-0.5, 1) == "−0.5"
-    assert tour_page.number(-0.00001, 4) == "0.0000"
-    assert tour_page.number(-1234.5, 1) == "−1,234.5"
+    assert html_page.number(-0.5, 1) == "−0.5"
+    assert html_page.number(-0.00001, 4) == "0.0000"
+    assert html_page.number(-1234.5, 1) == "−1,234.5"
 
 
 @pytest.mark.parametrize("piece", [("▁casa", "casa"), ("ó", "–ó"), (".", "."), ("▁", "▁")])
 def test_pieces_are_readable(piece: tuple[str, str]) -> None:
-    assert tour_figures.shown(piece[0]) == piece[1]
+    assert figures.readable(piece[0]) == piece[1]
 
 
 def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> None:
@@ -288,18 +283,18 @@ def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> N
         calls.append(1)
         return len(calls)
 
-    assert [attention_tour.kept(tmp_path, "x", (1, 2), work) for _ in range(3)] == [1, 1, 1]
-    assert attention_tour.kept(tmp_path, "x", (1, 3), work) == 2
+    assert [command.kept(tmp_path, "x", (1, 2), work) for _ in range(3)] == [1, 1, 1]
+    assert command.kept(tmp_path, "x", (1, 3), work) == 2
     assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["x"]["result"] == 2
 
 
 def test_templates_are_templates() -> None:
-    assert all(isinstance(tour_page.template(lang), string.Template) for lang in LANGUAGES)
+    assert all(isinstance(html_page.template(lang), string.Template) for lang in LANGUAGES)
 
 
 @pytest.mark.slow
 def test_stop_8_attention_learns_the_digits_and_the_perceptron_more() -> None:
-    found = tour_digits.classify()
+    found = digits.classify()
     attention, perceptron = (min(found.accuracy[kind]) for kind in ("attention", "perceptron"))
     assert attention > 80
     assert perceptron > attention
@@ -315,6 +310,6 @@ def test_the_whole_tour_in_one_command(
         lines = ["es\ten", *("\t".join(pair) for pair in chosen)]
         (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     files = [f for n in ("train", "dev", "test") for f in (f"--{n}", str(tmp_path / f"{n}.tsv"))]
-    assert attention_tour.main([*files, "--epochs", "1", "--output", str(tmp_path / "tour")]) == 0
+    assert command.main([*files, "--epochs", "1", "--output", str(tmp_path / "tour")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "tour" / "index.html")
     assert "es-12" in (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")

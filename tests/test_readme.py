@@ -1,34 +1,53 @@
-"""The README tells the truth: its commands exist and print what it says."""
+"""The READMEs tell the truth: commands exist and print what they say, links lead somewhere."""
 
+import functools
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.test_architecture import ORDER
+
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCRIPTS = ("train", "phrases", "rare", "swap", "diversify", "evaluate", "export")
+DOCUMENTS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*/README.md"),
+        *ROOT.glob("checkpoints/e?-e?/*.md"),
+    )
+}
+README = DOCUMENTS["README.md"]
+SCRIPT = re.compile(r"-m scripts[\w.]*|(?:scripts|data)/[\w/]+\.py")
 
 
-def commands() -> list[tuple[str, list[str]]]:
-    """Each `$ command` of a console block, continuation lines joined, with its printed lines."""
-    found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+def commands(text: str = README) -> list[tuple[str, list[str]]]:
+    """Each `$ command` of a console block, continuation lines joined, with its printed lines.
+
+    What only an earlier commit can do stands in a block without a language.
+    """
+    shown: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith("$ "):
-                found.append((line[2:], []))
+                shown.append((line[2:], []))
             elif line.strip():
-                found[-1][1].append(line)
-    return found
+                shown[-1][1].append(line)
+    return shown
 
 
+COMMANDS = sorted({command for text in DOCUMENTS.values() for command, _ in commands(text)})
+SCRIPTS = sorted({script for command in COMMANDS for script in SCRIPT.findall(command)})
+INSTALLED = tempfile.TemporaryDirectory()  # only the package, as after `pip install -e .`
+Path(INSTALLED.name, "transformer").symlink_to(ROOT / "transformer")
 ENVIRONMENT = os.environ | {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    "PYTHONPATH": str(ROOT),
+    "PYTHONPATH": INSTALLED.name,
 }
 
 
@@ -84,21 +103,41 @@ def test_the_server_says_its_address_as_shown() -> None:
     assert [re.sub(r":\d+/$", ":5000/", line.strip())] == lines
 
 
+@functools.cache
+def help_text(script: str) -> str:
+    done = run(f"python {script} --help" if script != "translate" else "translate --help")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_option_that_is_mentioned_exists(script: str) -> None:
-    help_text = run(f"python scripts/{script}.py --help").stdout
-    given = [c for c, _ in commands() if f"scripts/{script}.py" in c]
-    assert given
-    for command in given:
-        options = re.findall(r"(?<= )--[\w-]+", command.partition(f"{script}.py")[2])
-        assert [o for o in options if o not in help_text] == []
+    known = set(re.findall(r"--[\w-]+", help_text(script)))
+    for command in COMMANDS:
+        _, named, options = command.partition(script)
+        if named and not command.startswith("pip"):
+            given = re.findall(r"(?<= )--[\w-]+", options.partition(" -- ")[0])
+            assert set(given) <= known, command
 
 
-def test_options_in_the_text_exist() -> None:
-    known = "".join(run(f"python scripts/{name}.py --help").stdout for name in SCRIPTS)
-    known += run("python scripts/benchmark.py --what training --help").stdout
-    known += run("translate --help").stdout + "--num_processes --cpu"
-    assert [o for o in re.findall(r"`(--[\w-]+)", README) if o not in known] == []
+@pytest.mark.parametrize(
+    "name", ["README.md", "README.es.md", "scripts/README.md", "data/README.md"]
+)
+def test_options_in_the_text_exist(name: str) -> None:
+    known = "".join(map(help_text, ["translate", *SCRIPTS])) + "--num_processes --cpu --index-url"
+    assert [o for o in re.findall(r"`(--[\w-]+)", DOCUMENTS[name]) if o not in known] == []
+
+
+def test_every_script_has_an_example_in_its_readme() -> None:
+    mains = [p for p in (ROOT / "scripts").rglob("*.py") if '"__main__":' in p.read_text("utf-8")]
+    assert len(mains) > 10
+    for path in mains:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+        names = {str(path.relative_to(ROOT)), f"-m {module}"}
+        example = [
+            c for c, _ in commands(DOCUMENTS["scripts/README.md"]) if names & {*SCRIPT.findall(c)}
+        ]
+        assert example, path
 
 
 def test_the_python_example_runs(tmp_path: Path) -> None:
@@ -110,18 +149,30 @@ def test_the_python_example_runs(tmp_path: Path) -> None:
     assert done.stdout.strip()
 
 
-def test_files_that_are_named_exist() -> None:
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    links = re.findall(r"\]\((?!http|#)([^)#]+)", DOCUMENTS[name])
+    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
 
 
 def test_the_tree_is_the_folder() -> None:
     tree = re.search(r"```\n(transformer/ .*?)```", README, re.DOTALL)
     assert tree is not None
-    named = {line.split()[0].rstrip("/") for line in tree[1].splitlines()}
-    there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."}
-    assert named == {name for name in there if not name.endswith(".egg-info")}
+    named = re.findall(r"^(\w+)/", tree[1], re.MULTILINE)
+    there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] not in "._"}
+    assert set(named) == {name for name in there if not name.endswith(".egg-info")}
+    packages = re.findall(r"^  ((?:\w+ )+) ", tree[1], re.MULTILINE)
+    assert tuple(" ".join(packages).split()) == ORDER
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.es.md"])
+def test_the_readme_is_short(name: str) -> None:
+    text = DOCUMENTS[name]
+    assert len(text.splitlines()) <= 200
+    assert len(text.split()) <= 2000
+    assert not re.findall(
+        r"commit|\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7}\b", re.sub(r"and\ncommit", "", text)
+    )
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

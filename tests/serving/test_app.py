@@ -156,6 +156,18 @@ def test_what_the_guard_warns_of_is_told(
     assert client.post("/inspect", q=TEXT, **ES_EN).json()["parts"][0]["warnings"]
 
 
+@pytest.mark.parametrize(
+    "text", ["Me gusta 東京。大阪 también es bonita.", "Leí «源氏物語。紫式部» ayer."]
+)
+def test_a_text_with_foreign_runs_is_split_as_the_command_splits_it(
+    make: Callable[..., Client], random_checkpoint: Path, text: str
+) -> None:
+    found = Directions.of(random_checkpoint, *ON).translate([text])[0]
+    answer = make(guard=True).post(q=text, **ES_EN).json()
+    assert answer["translatedText"] == found.text
+    assert answer.get("warnings", []) == list(found.warnings)
+
+
 def test_html_keeps_its_tags(client: Client, translate: Call) -> None:
     text = "<p>Nadie ve <b>agua</b>.<script>if (a<b) alert('hola')</script></p>"
     answer = client.post(q=text, format="html", **ES_EN).json()["translatedText"]
@@ -388,7 +400,9 @@ def test_a_defect_is_500_and_says_nothing(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError(TEXT)
 
-    monkeypatch.setattr(client.service.directions.translator(("es", "en")), "translate", broken)
+    monkeypatch.setattr(
+        client.service.directions.translator(("es", "en")), "translate_segments", broken
+    )
     refused(client.post(q=TEXT, **ES_EN), 500, "^the server has a defect$")
     assert "ZeroDivisionError at" in caplog.text
     assert "niña" not in caplog.text

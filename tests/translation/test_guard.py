@@ -10,7 +10,7 @@ from hypothesis import strategies
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text.placeholders import find
 from transformer.translation.guard import Careful, foreign
-from transformer.translation.translator import GREEDY, Candidate, Translator
+from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
 Says = Callable[[str, DecodeConfig], str]
 TOKENS = (
@@ -25,6 +25,10 @@ TOKENS = (
 )
 
 
+def said(source: str, text: str, score: float) -> Translation:
+    return Translation(source=source, candidates=(Candidate(text=text, score=score, tokens=()),))
+
+
 class Spoken(Translator):
     """A translator whose model is a function of text; remembers what it was asked."""
 
@@ -34,9 +38,9 @@ class Spoken(Translator):
 
     def translate_sentences(
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-    ) -> list[tuple[Candidate, ...]]:
+    ) -> list[Translation]:
         self.asked += sentences
-        return [(Candidate(text=self.says(s, decode), score=-1.0, tokens=()),) for s in sentences]
+        return [said(text, self.says(text, decode), -1.0) for text in sentences]
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +102,11 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
     class Surer(Spoken):
         def translate_sentences(
             self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-        ) -> list[tuple[Candidate, ...]]:
+        ) -> list[Translation]:
             self.asked += sentences
-            said = [table[sentence] for sentence in sentences]
-            scored = [score if decode.scores else 0.0 for _, score in said]
             return [
-                (Candidate(text=text, score=score, tokens=()),)
-                for (text, _), score in zip(said, scored, strict=True)
+                said(source, table[source][0], table[source][1] if decode.scores else 0.0)
+                for source in sentences
             ]
 
     spoken = Surer(plain, lambda text, _: text)

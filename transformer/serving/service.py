@@ -14,17 +14,14 @@ from transformer.documents.formats import Document
 from transformer.documents.markup import Filled, Span, cut, placed
 from transformer.explain.trace import Alternative, Trace, alternatives, trace
 from transformer.serving.scheduler import Observer, Scheduler
-from transformer.text.placeholders import find
-from transformer.text.sentences import Segment, segments
+from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
-from transformer.translation.guard import Careful
 from transformer.translation.translator import (
     GREEDY,
-    Candidate,
+    Layout,
+    TextTranslator,
     Translation,
     Translator,
-    is_translated,
-    joined,
 )
 
 Pair = tuple[str, str]
@@ -34,9 +31,10 @@ ALONE = 1024  # what a look inside a sentence counts for
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inspection:
-    """A sentence to look into, after a forced prefix."""
+    """A sentence to look into, maybe of a layout, after a forced prefix."""
 
     text: str
+    segment: Segment | None = None
     prefix: tuple[int, ...] = ()
 
 
@@ -83,21 +81,13 @@ class Service:
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )
-        layouts = [layout(text, pair[0]) for text in texts]
-        sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
-        found = iter(await self._ask(("translate", pair, decode), sentences))
-        translations = []
-        for text, known in zip(texts, layouts, strict=True):
-            parts: list[tuple[tuple[Candidate, ...] | None, str]] = []
-            warnings: list[str] = []
-            for one in known:
-                own: Translation | None = next(found) if is_translated(one) else None
-                parts.append((own.candidates if own else None, one.text))
-                warnings += own.warnings if own else ()
-            translations.append(
-                Translation(source=text, candidates=joined(parts, n_best), warnings=tuple(warnings))
-            )
-        return translations
+        layouts = [self._layout(text, pair) for text in texts]
+        sentences = [sentence for layout in layouts for sentence in layout.sentences]
+        results = iter(await self._ask(("translate", pair, decode), sentences))
+        return [layout.join(results, n_best) for layout in layouts]
+
+    def _layout(self, text: str, pair: Pair) -> Layout:
+        return self.directions.translator(pair).layout(text)
 
     async def fill(
         self, document: Document, pair: Pair
@@ -125,7 +115,8 @@ class Service:
         self, text: str, marks: Sequence[tuple[Span, int]], pair: Pair
     ) -> tuple[Filled, list[str]]:
         """A text in pieces by the attention of its words; a mark over sentences goes by itself."""
-        ends = [*itertools.accumulate(len(one.text) for one in layout(text, pair[0]))]
+        layout = self._layout(text, pair)
+        ends = [*itertools.accumulate(len(segment.text) for segment in layout.segments)]
         wide = [(a, b, n) for (a, b), n in marks if any(a < end < b for end in ends)]
         if wide:
             start, stop, number = wide[0]
@@ -157,14 +148,17 @@ class Service:
 
     async def inspect(self, text: str, pair: Pair) -> list[Part]:
         """The sentences of a text, each as it is translated and why, and what is between them."""
-        parts = layout(text, pair[0])
-        asked = [Inspection(one.text) for one in parts if is_translated(one)]
-        found = iter(await self._ask(("inspect", pair), asked))
-        return [next(found) if is_translated(one) else Part(one.text, one.text) for one in parts]
+        layout = self._layout(text, pair)
+        asked = [Inspection(sentence.text, sentence) for sentence in layout.sentences]
+        parts = iter(await self._ask(("inspect", pair), asked))
+        return [
+            next(parts) if segment.is_sentence else Part(segment.text, segment.text)
+            for segment in layout.segments
+        ]
 
     async def continue_after(self, sentence: str, pair: Pair, prefix: Sequence[int]) -> Part:
         """One sentence whose translation begins with the ids given."""
-        asked = Inspection(sentence, tuple(prefix))
+        asked = Inspection(sentence, prefix=tuple(prefix))
         part: Part = (await self._ask(("inspect", pair), [asked]))[0]
         return part
 
@@ -172,7 +166,7 @@ class Service:
         self, sentence: str, pair: Pair, prefix: Sequence[int]
     ) -> list[Alternative]:
         """The words that may follow the ids given, likeliest first."""
-        asked = Inspection(sentence, tuple(prefix))
+        asked = Inspection(sentence, prefix=tuple(prefix))
         found: list[Alternative] = (await self._ask(("alternatives", pair), [asked]))[0]
         return found
 
@@ -183,33 +177,28 @@ class Service:
         kind, pair, *rest = key
         opened = self.directions.translator(pair)
         if kind == "translate":
-            return opened.translate(items, rest[0])
+            return opened.translate_segments(items, rest[0])
         translator = self.directions.plain(pair)
         if kind == "alternatives":
             return [alternatives(translator, one.text, one.prefix) for one in items]
         return [self._inspected(opened, translator, one) for one in items]
 
-    def _inspected(
-        self, opened: Translator | Careful, translator: Translator, one: Inspection
-    ) -> Part:
+    def _inspected(self, opened: TextTranslator, translator: Translator, one: Inspection) -> Part:
         """Looks inside; what the model does not say at once by itself is only translated."""
         if one.prefix:
             found = trace(translator, one.text, one.prefix, self._decode)
             return Part(one.text, found.target, found)
-        translated = opened.translate([one.text], self._decode)[0]
+        translated = (
+            opened.translate_segments([one.segment], self._decode)
+            if one.segment
+            else opened.translate([one.text], self._decode)
+        )[0]
         try:
             found = trace(translator, one.text, (), self._decode)
         except UserError:
             return Part(one.text, translated.text, None, translated.warnings)
         own = found if found.target == translated.text else None
         return Part(one.text, translated.text, own, translated.warnings)
-
-
-def layout(text: str, lang: str) -> tuple[Segment, ...]:
-    """Sentences and what is between them; none ends within an address, a tag or the like."""
-    return segments(
-        text, lang, [(one.start, one.end) for one in find(text) if one.kind != "number"]
-    )
 
 
 def _marked(part: Part, marks: Sequence[Span]) -> Filled:
@@ -224,4 +213,4 @@ def _marked(part: Part, marks: Sequence[Span]) -> Filled:
 
 
 def _cost(item: Any) -> int:
-    return max(FEWEST_CHARS, len(item)) if isinstance(item, str) else ALONE
+    return max(FEWEST_CHARS, len(item.text)) if isinstance(item, Segment) else ALONE

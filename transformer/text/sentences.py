@@ -6,7 +6,7 @@ punctuation and abbreviations; knows no token, no model and no file.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from transformer.config import UserError
@@ -61,16 +61,24 @@ class Segment:
 
     text: str
     is_sentence: bool
+    kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is something to translate: a letter outside what is kept."""
+        text = _covered(self.text, self.kept, " ") if self.kept else self.text
+        return self.is_sentence and any(map(str.isalpha, text))
 
 
-def segments(text: str, lang: str, whole: Sequence[Span] = ()) -> tuple[Segment, ...]:
+def segments(text: str, lang: str, kept: Sequence[Span] = ()) -> tuple[Segment, ...]:
     """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
 
     `lang` is "es" or "en"; any other is taken for a mixture of the two. No sentence ends within
-    one of the `whole` spans: an address, a tag. They are in order and do not overlap.
+    one of the `kept` spans: an address, a tag. They are in order and do not overlap.
     """
     starter = _STARTER.get(lang, "|".join(_STARTER.values()))
-    return _with_gaps(text, _sentences(_covered(text, whole), starter))
+    parts = _with_gaps(text, _sentences(_covered(text, kept, "X"), starter))
+    return tuple(_with_kept(parts, kept)) if kept else parts
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
@@ -83,11 +91,11 @@ def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
     return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
 
 
-def _covered(text: str, spans: Sequence[Span]) -> str:
-    """The text with a letter for each character of the spans."""
+def _covered(text: str, spans: Sequence[Span], cover: str) -> str:
+    """The text with a cover, one character, for each character of the spans."""
     parts, end = list[str](), 0
     for start, stop in spans:
-        parts += [text[end:start], "X" * (stop - start)]
+        parts += [text[end:start], cover * (stop - start)]
         end = stop
     return "".join([*parts, text[end:]])
 
@@ -96,6 +104,14 @@ def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
     cuts = pairwise((0, *chain.from_iterable(spans), len(text)))
     parts = [Segment(text=text[a:b], is_sentence=i % 2 == 1) for i, (a, b) in enumerate(cuts)]
     return tuple(part for part in parts if part.text)
+
+
+def _with_kept(parts: Iterable[Segment], kept: Sequence[Span]) -> Iterator[Segment]:
+    end = 0
+    for part in parts:
+        start, end = end, end + len(part.text)
+        inside = tuple((a - start, b - start) for a, b in kept if start <= a and b <= end)
+        yield replace(part, kept=inside) if part.is_sentence and inside else part
 
 
 def _sentences(text: str, starter: str) -> Iterator[Span]:

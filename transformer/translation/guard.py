@@ -10,27 +10,25 @@ warning.
 import dataclasses
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 import torch
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.placeholders import find
-from transformer.text.sentences import segments
+from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
 from transformer.translation.faults import Fault, badness, faults
 from transformer.translation.preprocess import Attempt, Sentence
 from transformer.translation.translator import (
     GREEDY,
-    WINDOW,
     Candidate,
+    Layout,
+    TextTranslator,
     Translation,
     Translator,
-    as_they_come,
-    is_translated,
-    joined,
 )
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
@@ -48,7 +46,7 @@ _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ �
 ]
 
 
-class Careful:
+class Careful(TextTranslator):
     """A translator that keeps what must not change, and tells what it could not translate."""
 
     def __init__(self, translator: Translator) -> None:
@@ -63,51 +61,31 @@ class Careful:
         """Where the model computes."""
         return self.translator.device
 
-    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
-        """One translation for each text, in order, with warnings where something is wrong."""
-        layouts = [self._layout(text) for text in texts]
-        sentences = [one for parts in layouts for one, _ in parts if one]
-        results = iter(self._best(sentences, decode))
-        translations = []
-        for text, parts in zip(texts, layouts, strict=True):
-            found = [(next(results) if one else None, gap) for one, gap in parts]
-            known = [(result[0] if result else None, gap) for result, gap in found]
-            warnings = [f"spelling: {slip}" for one, _ in parts if one for slip in one.slips]
-            warnings += [str(fault) for result, _ in found if result for fault in result[1]]
-            translations.append(
-                Translation(
-                    source=text,
-                    candidates=joined(known, decode.n_best),
-                    warnings=tuple(dict.fromkeys(warnings)),
-                )
+    def layout(self, text: str) -> Layout:
+        """The sentences of a text, with what is kept in each."""
+        return Layout.split(text, self.src_lang, self._spans(text))
+
+    def translate_segments(
+        self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
+    ) -> list[Translation]:
+        """One translation for each sentence, in order, with warnings of slips and faults."""
+        read = [self._read(sentence) for sentence in sentences]
+        return [
+            Translation(
+                source=sentence.text,
+                candidates=candidates,
+                warnings=(*(f"spelling: {slip}" for slip in slips), *map(str, wrong)),
             )
-        return translations
+            for sentence, slips, (candidates, wrong) in zip(
+                sentences, [sentence.slips for sentence in read], self._best(read, decode),
+                strict=True,
+            )
+        ]  # fmt: skip
 
-    def stream(
-        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
-    ) -> Iterator[Translation]:
-        """Translates lines as they come, in order; see `Translator.stream`."""
-        for batch in as_they_come(lines, window):
-            yield from self.translate(batch, decode)
-
-    def _layout(self, text: str) -> list[tuple[Sentence | None, str]]:
-        """Sentences to translate, and the text that stays as it is."""
-        spans = self._spans(text)
+    def _read(self, sentence: Segment) -> Sentence:
+        text, spans = sentence.text, sentence.kept
         if not spans:
-            return [
-                (self._spelt(preprocess.read(one.text)) if is_translated(one) else None, one.text)
-                for one in segments(text, self.src_lang)
-            ]
-        layout: list[tuple[Sentence | None, str]] = []
-        end = 0
-        for segment in segments(text, self.src_lang, spans):
-            start, end = end, end + len(segment.text)
-            inner = [(a - start, b - start) for a, b in spans if start <= a and b <= end]
-            one = self._read(segment.text, inner)
-            layout.append((one if segment.is_sentence and one.has_words else None, segment.text))
-        return layout
-
-    def _read(self, text: str, spans: Spans) -> Sentence:
+            return self._spelt(preprocess.read(text))
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         return self._spelt(preprocess.read(text, spans, outside="".join(edges)))
@@ -206,7 +184,8 @@ class Careful:
     def _run(self, tries: Sequence[Attempt], decode: DecodeConfig) -> list[tuple[Candidate, ...]]:
         """The candidates of each attempt, put together again."""
         wanted = [text for attempt in tries for text in attempt.wanted]
-        results = iter(self.translator.translate_sentences(wanted, decode) if wanted else [])
+        translated = self.translator.translate_sentences(wanted, decode) if wanted else []
+        results = (translation.candidates for translation in translated)
         return [
             next(results) if attempt.is_plain else _assembled(attempt, results, decode.n_best)
             for attempt in tries

@@ -46,11 +46,6 @@ class Sentence:
         return "".join(text for text, _ in self.parts)
 
     @property
-    def has_words(self) -> bool:
-        """Whether there is something to translate beside what is kept."""
-        return any(_LETTER.search(text) for text, is_kept in self.parts if not is_kept)
-
-    @property
     def kept(self) -> tuple[str, ...]:
         """The tokens that must come out as they are."""
         return tuple(text for text, is_kept in self.parts if is_kept)

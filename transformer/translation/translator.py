@@ -4,6 +4,7 @@ Any number of texts of any length, in any order of size, come back in the order 
 each with its own white space. Knows no file and no command line.
 """
 
+import abc
 import copy
 import dataclasses
 import queue
@@ -19,7 +20,7 @@ from transformer.config import ComputeType, DecodeConfig, Direction, UserError, 
 from transformer.decoding.cpu_engine import Engine
 from transformer.decoding.search import BatchDecoder, Decoder
 from transformer.model import Transformer
-from transformer.text.sentences import Segment, segments, split_long
+from transformer.text.sentences import Segment, Span, segments, split_long
 from transformer.text.tokenizer import Tokenizer
 
 WINDOW = 2048  # texts of a stream that are in memory at once
@@ -73,7 +74,90 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-class Translator:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """A text cut into sentences and what stands between them, where their translations go."""
+
+    text: str
+    segments: tuple[Segment, ...]
+
+    @classmethod
+    def split(cls, text: str, lang: str, kept: Sequence[Span] = ()) -> Self:
+        """The sentences of a text; none ends within a kept span, none is without words."""
+        parts = segments(text, lang, kept)
+        return cls(text, tuple(
+            part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
+        ))  # fmt: skip
+
+    @property
+    def sentences(self) -> list[Segment]:
+        """What is to be translated, in order."""
+        return [segment for segment in self.segments if segment.is_sentence]
+
+    def join(self, results: Iterator[Translation], n_best: int) -> Translation:
+        """The translation of the text; takes the next of the results for each sentence.
+
+        The k-th candidate is made of the k-th of each sentence, or its last.
+        """
+        parts = [(s.text, next(results) if s.is_sentence else None) for s in self.segments]
+        translated = [result for _, result in parts if result]
+        if len(parts) == 1 and translated:
+            candidates = translated[0].candidates[:n_best]
+        else:
+            n = min(n_best, max((len(result.candidates) for result in translated), default=1))
+            candidates = tuple(_joined(parts, k) for k in range(n))
+        warnings = dict.fromkeys(line for result in translated for line in result.warnings)
+        return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
+
+
+def _joined(parts: Sequence[tuple[str, Translation | None]], k: int) -> Candidate:
+    chosen = [
+        (gap, result.candidates[min(k, len(result.candidates) - 1)] if result else None)
+        for gap, result in parts
+    ]
+    candidates = [candidate for _, candidate in chosen if candidate]
+    return Candidate(
+        text="".join(candidate.text if candidate else gap for gap, candidate in chosen),
+        score=sum(candidate.score for candidate in candidates),
+        tokens=tuple(token for candidate in candidates for token in candidate.tokens),
+    )
+
+
+class TextTranslator(abc.ABC):
+    """Translates texts of any length: splits them, has their sentences translated, joins."""
+
+    @abc.abstractmethod
+    def layout(self, text: str) -> Layout:
+        """The text as it is translated, sentence by sentence."""
+
+    @abc.abstractmethod
+    def translate_segments(
+        self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
+    ) -> list[Translation]:
+        """One translation for each sentence of some layouts, in order."""
+
+    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
+        """One translation for each text, in order; white space between sentences is kept.
+
+        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
+        """
+        layouts = [self.layout(text) for text in texts]
+        sentences = [sentence for layout in layouts for sentence in layout.sentences]
+        results = iter(self.translate_segments(sentences, decode))
+        return [layout.join(results, decode.n_best) for layout in layouts]
+
+    def stream(
+        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order, with two windows of them in memory at most.
+
+        Lines that are there at the same time are translated together; a lone one at once.
+        """
+        for batch in as_they_come(lines, window):
+            yield from self.translate(batch, decode)
+
+
+class Translator(TextTranslator):
     """A model and its tokeniser, ready for text; safe to keep for as long as one likes."""
 
     def __init__(
@@ -133,55 +217,36 @@ class Translator:
         """Where the model computes."""
         return self.model.device
 
-    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
-        """One translation for each text, in order; white space between sentences is kept.
+    def layout(self, text: str) -> Layout:
+        """The sentences of a text, and nothing kept."""
+        return Layout.split(text, self.src_lang)
 
-        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
-        """
-        layouts = [segments(text, self.src_lang) for text in texts]
-        sentences = [one.text for parts in layouts for one in parts if is_translated(one)]
-        found = iter(self.translate_sentences(sentences, decode))
-        return [
-            Translation(
-                source=text,
-                candidates=joined(
-                    [(next(found) if is_translated(one) else None, one.text) for one in parts],
-                    decode.n_best,
-                ),
-            )
-            for text, parts in zip(texts, layouts, strict=True)
-        ]
+    def translate_segments(
+        self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
+    ) -> list[Translation]:
+        """One translation for each sentence of some layouts, in order."""
+        return self.translate_sentences([sentence.text for sentence in sentences], decode)
 
     def translate_sentences(
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-    ) -> list[tuple[Candidate, ...]]:
-        """The candidates of each sentence, best first; only one that is too long is cut."""
-        units = [self._units(sentence) for sentence in sentences]
-        found = iter(self._search([ids for parts in units for ids, _ in parts if ids], decode))
-        return [
-            next(found)
-            if len(parts) == 1 and parts[0][0]
-            else joined([(next(found) if ids else None, gap) for ids, gap in parts], decode.n_best)
-            for parts in units
-        ]
+    ) -> list[Translation]:
+        """One translation for each sentence, in order; only one that is too long is cut."""
+        cuts = [self._pieces(sentence) for sentence in sentences]
+        results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
+        layouts = [
+            Layout(sentence, tuple(
+                Segment(text=text, is_sentence=bool(ids)) for text, ids in pieces
+            )) for sentence, pieces in zip(sentences, cuts, strict=True)
+        ]  # fmt: skip
+        return [layout.join(results, decode.n_best) for layout in layouts]
 
-    def stream(
-        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
-    ) -> Iterator[Translation]:
-        """Translates lines as they come, in order, with two windows of them in memory at most.
-
-        Lines that are there at the same time are translated together; a lone one at once.
-        """
-        for batch in as_they_come(lines, window):
-            yield from self.translate(batch, decode)
-
-    def _units(self, sentence: str) -> list[tuple[list[int], str]]:
-        """Pieces of a sentence that fit, as ids, and the white space between them as text."""
+    def _pieces(self, sentence: str) -> list[tuple[str, list[int]]]:
+        """Pieces of a sentence that fit, and the white space between them, which has no ids."""
         ids = self.source_ids(sentence)
         if len(ids) < self.longest:
-            return [(ids, sentence)]
+            return [(sentence, ids)]
         return [
-            (self.source_ids(piece.text) if piece.is_sentence else [], piece.text)
+            (piece.text, self.source_ids(piece.text) if piece.is_sentence else [])
             for piece in split_long(sentence, self._fits)
         ]
 
@@ -199,11 +264,12 @@ class Translator:
         return len(self.source_ids(text)) < self.longest
 
     def _search(
-        self, sources: Sequence[Sequence[int]], decode: DecodeConfig
-    ) -> list[tuple[Candidate, ...]]:
-        """Searches all sources: the candidates of each, best first."""
-        return [
-            tuple(
+        self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
+    ) -> Iterator[Translation]:
+        """The translation of each piece, searched together."""
+        found = self.decoder.search([ids for _, ids in pieces], decode)
+        for (text, _), hypotheses in zip(pieces, found, strict=True):
+            candidates = (
                 Candidate(
                     text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
                     score=h.score,
@@ -211,34 +277,7 @@ class Translator:
                 )
                 for h in hypotheses
             )
-            for hypotheses in self.decoder.search(sources, decode)
-        ]
-
-
-def is_translated(segment: Segment) -> bool:
-    """Whether there is something to translate, and not only white space, marks and digits."""
-    return segment.is_sentence and any(c.isalpha() for c in segment.text)
-
-
-def joined(
-    parts: Sequence[tuple[tuple[Candidate, ...] | None, str]], n_best: int
-) -> tuple[Candidate, ...]:
-    """Puts translations and gaps together: the k-th candidate is made of the k-th of each."""
-    if len(parts) == 1 and parts[0][0]:
-        return parts[0][0][:n_best]
-    most = max((len(found) for found, _ in parts if found), default=1)
-    candidates = []
-    for k in range(min(most, n_best)):
-        chosen = [(found[min(k, len(found) - 1)] if found else None, gap) for found, gap in parts]
-        translated = [one for one, _ in chosen if one]
-        candidates.append(
-            Candidate(
-                text="".join(one.text if one else gap for one, gap in chosen),
-                score=sum(one.score for one in translated),
-                tokens=tuple(token for one in translated for token in one.tokens),
-            )
-        )
-    return tuple(candidates)
+            yield Translation(source=text, candidates=tuple(candidates))
 
 
 def as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:

@@ -49,10 +49,30 @@ def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
         ("123", "123"),
         ("", ""),
         ("Hola {a} y {a}", "Hello {a} and {a}"),
+        ("It was built in the 17th century.", "Se construyó en el siglo XVII."),
+        ("$1.27 billion was lost.", "Se perdieron 1.270 millones de dólares."),
+        ("Cierra a las 18.30.", "It closes at 6.30 p.m."),
+        ("Abre de 7.00 a 10.30.", "It opens from 7 a.m. to 10:30 a.m."),
+        ("There were 45 of them, and 80,000 euros.", "Eran cuarenta y cinco, y ochenta mil euros."),
     ],
 )
 def test_what_is_right_is_no_fault(source: str, output: str) -> None:
     assert codes(source, output, *(["{a}"] if "{a}" in source else [])) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "number"),
+    [
+        ("It was built in the 17th century.", "Se construyó en el siglo XVI.", "17"),
+        ("$1.27 billion was lost.", "Se perdieron 1.370 millones de dólares.", "1.27"),
+        ("Cierra a las 18.30.", "It closes at 7.30 p.m.", "18.30"),
+        ("There were 45 of them.", "Eran cuarenta y seis.", "45"),
+    ],
+)
+def test_a_number_that_differs_is_lost_in_whatever_form(
+    source: str, output: str, number: str
+) -> None:
+    assert codes(source, output) == [f"number lost: {number}"]
 
 
 def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:

@@ -27,13 +27,23 @@ _WITHIN = re.compile(r"(\w{2,12}?)\1\1")
 _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice dos
     segundo segunda|3 three third tres tercer tercero tercera|4 four fourth cuatro cuarto cuarta
     |5 five fifth cinco quinto quinta|6 six sixth seis sexto sexta|7 seven seventh siete|8 eight
-    eighth ocho octavo octava|9 nine ninth nueve|10 ten tenth diez|11 eleven eleventh once
-    |12 twelve twelfth doce|13 thirteen trece|14 fourteen catorce|15 fifteen quince|16 sixteen
-    dieciséis|17 seventeen diecisiete|18 eighteen dieciocho|19 nineteen diecinueve|20 twenty
-    twenties veinte|30 thirty thirties treinta|40 forty forties cuarenta|50 fifty fifties cincuenta
+    eighth ocho octava octavo|9 nine ninth nueve|10 ten tenth diez|11 eleven eleventh once
+    |12 twelve twelfth doce noon midday mediodía midnight medianoche|13 thirteen trece
+    |14 fourteen catorce|15 fifteen quince|16 sixteen dieciséis|17 seventeen diecisiete
+    |18 eighteen dieciocho|19 nineteen diecinueve|20 twenty twenties veinte veintena
+    |21 veintiuno veintiún veintiuna|22 veintidós|23 veintitrés|24 veinticuatro midnight medianoche
+    |25 veinticinco|26 veintiséis|27 veintisiete|28 veintiocho|29 veintinueve
+    |30 thirty thirties treinta|40 forty forties cuarenta|50 fifty fifties cincuenta
     |60 sixty sixties sesenta|70 seventy seventies setenta|80 eighty eighties ochenta
-    |90 ninety nineties noventa|100 hundred cien ciento|1000 thousand mil|1000000 million millón"""
+    |90 ninety nineties noventa|100 hundred cien ciento|200 doscientos doscientas
+    |300 trescientos trescientas|400 cuatrocientos cuatrocientas|500 quinientos quinientas
+    |600 seiscientos seiscientas|700 setecientos setecientas|800 ochocientos ochocientas
+    |900 novecientos novecientas|1000 thousand mil|1000000 million millón"""
 SPELLED = {number: frozenset(words) for number, *words in map(str.split, _SPELLED.split("|"))}
+_ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+_CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
+_NUMERAL = re.compile(r"\b[IVX]+\b")
+_MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
 
 
 HALF = frozenset(("half", "media", "quarter", "cuarto"))
@@ -138,24 +148,68 @@ def _is_copy(source: str, out: Sequence[str]) -> bool:
 def _lost(source: str, output: str) -> list[str]:
     """The numbers of the source that are not in the output, in digits or in words.
 
-    1.234,56 is 1,234.56, 17:30 may be 5:30, and the 1930s los años 30.
+    1.234,56 is 1,234.56, 17:30 and 17.30 may be 5:30, the 1930s los años 30, the 17th century
+    el siglo XVII, and 1.200 millones 1.2 billion.
     """
     if "".join(_DIGITS.findall(source)) == "".join(_DIGITS.findall(output)):
         return []
     there = {_bare(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
+    there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)}
     spelled = {*words(output)}
+    scaled = any(
+        any(map(one.__contains__, _MILLIONS)) and any(map(other.__contains__, _BILLIONS))
+        for one, other in ((source, output), (output, source))
+    )
     lost = []
-    for found in _NUMBER.finditer(source):
-        bare = _bare(found.group())
-        others = {bare[-2:]} if source.startswith("s", found.end()) else set[str]()  # the 1930s
-        if len(bare) < 3:
-            value, minutes = int(bare), source[found.start() - 1 : found.start()] == ":"
-            others |= {str(value + 12), str(value - 12)}  # o'clock
-            if minutes and (value == 0 or spelled & HALF):
-                continue
-        if not ({bare, *others} & there or SPELLED.get(bare, frozenset()) & spelled):
-            lost.append(found.group())
+    for match in _NUMBER.finditer(source):
+        before, after = source[match.start() - 1 : match.start()], source[match.end() :]
+        forms = _forms(match.group(), before, after)
+        if before == ":" and (int(_bare(match.group())) == 0 or spelled & HALF):
+            continue
+        if there & forms or any(_is_spelled(number, spelled) for number in forms):
+            continue
+        if scaled and _significant(match.group()) in map(_significant, there):
+            continue
+        if _roman(int(_bare(match.group()))) not in _NUMERAL.findall(output):
+            lost.append(match.group())
     return list(dict.fromkeys(lost))
+
+
+def _forms(number: str, before: str, after: str) -> set[str]:
+    """How the digits of a number may be written in another language, without separators."""
+    bare = _bare(number)
+    forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
+    if len(bare) < 3:
+        forms |= {str(int(bare) + 12), str(int(bare) - 12)}  # o'clock
+    clock = _CLOCK.fullmatch(number)
+    if clock:
+        hours = {int(clock[1]) + shift for shift in (-12, 0, 12)}
+        forms |= {_bare(f"{hour}{clock[2]}") for hour in hours}
+        forms |= {str(hour) for hour in hours} if clock[2] == "00" else set()
+    return forms
+
+
+def _is_spelled(number: str, spelled: Collection[str]) -> bool:
+    """Whether a number stands in words: forty-five, cuarenta y cinco, ochenta mil."""
+    if not SPELLED.get(number, frozenset[str]()).isdisjoint(spelled):
+        return True
+    if len(number) == 2 and number[1] != "0":
+        return _is_spelled(number[0] + "0", spelled) and _is_spelled(number[1], spelled)
+    thousands = number.removesuffix("000")
+    return thousands != number and _is_spelled(thousands, spelled) and _is_spelled("1000", spelled)
+
+
+def _roman(number: int) -> str:
+    """A number up to 39, as centuries and kings have it; no other is one."""
+    letters = ""
+    for value, numeral in _ROMAN if number < 40 else ():
+        letters += numeral * (number // value)
+        number %= value
+    return letters
+
+
+def _significant(number: str) -> str:
+    return _bare(number).rstrip("0")
 
 
 def _bare(number: str) -> str:

@@ -17,7 +17,7 @@ def test_held_out_sentences_are_recognised() -> None:
         for lang, text in zip(("es", "en"), row.split("\t"), strict=True)
         if detect(text).lang != lang
     ]
-    assert len(wrong) <= 2, wrong
+    assert len(wrong) <= len(rows) // 100, wrong  # names and addresses of the other language
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from transformer.command import add_arguments, from_arguments
-from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, UserError, choices
-from transformer.evaluation.evaluate import PAGE_NAME, Request, run
+from transformer.command import add_arguments, from_arguments, run_command
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
+from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import table
 
 
@@ -37,34 +37,32 @@ def parser() -> argparse.ArgumentParser:
     return flags
 
 
+def run(given: argparse.Namespace) -> None:
+    """Evaluates, and prints the scores and where the report is."""
+    request = EvaluationRequest(
+        model=given.model,
+        tests=tuple(given.test),
+        names=tuple(given.name),
+        output=given.output,
+        compare=given.compare,
+        src_lang=given.src_lang,
+        tgt_lang=given.tgt_lang,
+        device=given.device,
+        limit=given.limit,
+        guard=given.guard,
+        compute_type=given.compute_type,
+        decode=replace(from_arguments(DecodeConfig, given), scores=False),
+    )
+    report, folder = evaluate(request)
+    print(f"{table(report)}\n\n{folder / PAGE_NAME}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Evaluates, prints the scores and where the report is; 2 where a person has to mend."""
+    """Runs the command; returns its exit code."""
     given = parser().parse_args(arguments)
     logging.basicConfig(format="%(message)s")
     logging.getLogger("transformer").setLevel(logging.INFO)
-    try:
-        report, folder = run(
-            Request(
-                model=given.model,
-                tests=tuple(given.test),
-                names=tuple(given.name),
-                output=given.output,
-                compare=given.compare,
-                src_lang=given.src_lang,
-                tgt_lang=given.tgt_lang,
-                device=given.device,
-                limit=given.limit,
-                guard=given.guard,
-                compute_type=given.compute_type,
-                decode=replace(from_arguments(DecodeConfig, given), scores=False),
-            )
-        )
-    except UserError as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 2
-    print(table(report))
-    print(f"\n{folder / PAGE_NAME}")
-    return 0
+    return run_command(lambda: run(given), "evaluate")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """Evaluations from start to end with a translator that only looks words up."""
 
-import importlib.util
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from scripts import evaluate as script
 from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, ModelConfig, UserError
-from transformer.evaluation import evaluate
-from transformer.evaluation.evaluate import Request, run, set_names
+from transformer.evaluation import evaluate as evaluation
+from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
 from transformer.evaluation.machine import machine
 
 PAIRS = [
@@ -60,7 +59,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
     (tmp_path / "empty.jsonl").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate, "Translator", LookUp)
+    monkeypatch.setattr(evaluation, "Translator", LookUp)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # pages without pictures are quick
 
 
@@ -81,23 +80,13 @@ def lines(tmp_path: Path) -> Path:
     return path
 
 
-def request(model: Path, **changes: object) -> Request:
+def request(model: Path, **changes: object) -> EvaluationRequest:
     values = {"model": str(model), "tests": ("news.jsonl",), "n_bootstrap": 30} | changes
-    return Request(**values)  # type: ignore[arg-type]
-
-
-def script() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "scripts" / "evaluate.py"
-    spec = importlib.util.spec_from_file_location("evaluate_script", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return EvaluationRequest(**values)  # type: ignore[arg-type]
 
 
 def test_a_model_is_translated_scored_and_written(model: Path) -> None:
-    report, folder = run(request(model))
+    report, folder = evaluate(request(model))
     assert folder == model / "evaluation" / "news"
     names = {"report.json", "report.html", "news.src", "news.ref", "news.hyp"}
     assert {path.name for path in folder.iterdir()} == names
@@ -107,7 +96,7 @@ def test_a_model_is_translated_scored_and_written(model: Path) -> None:
 
 
 def test_every_file_has_a_line_for_each_pair(model: Path) -> None:
-    _, folder = run(request(model))
+    _, folder = evaluate(request(model))
     for name in ("news.src", "news.ref", "news.hyp"):
         text = (folder / name).read_bytes().decode("utf-8")
         assert text.count("\n") == len(PAIRS)
@@ -116,7 +105,7 @@ def test_every_file_has_a_line_for_each_pair(model: Path) -> None:
 
 
 def test_the_printed_commands_give_the_printed_scores(model: Path, lines: Path) -> None:
-    report, folder = run(request(model, compare=str(lines), n_bootstrap=1000))
+    report, folder = evaluate(request(model, compare=str(lines), n_bootstrap=1000))
     found = report.sets[0]
     for command in found.commands:
         arguments = [sys.executable, "-m", *command.split(), "--quiet", "--no-color"]
@@ -128,7 +117,7 @@ def test_the_printed_commands_give_the_printed_scores(model: Path, lines: Path) 
 
 
 def test_speed_is_measured(model: Path) -> None:
-    speed = run(request(model))[0].sets[0].speed
+    speed = evaluate(request(model))[0].sets[0].speed
     assert speed is not None
     assert speed.sentences_per_second == pytest.approx(len(PAIRS) / speed.seconds)
     words = sum(len(src.split()) for src, _ in PAIRS)
@@ -136,13 +125,13 @@ def test_speed_is_measured(model: Path) -> None:
 
 
 def test_decoding_settings_reach_the_translator_and_the_report(model: Path) -> None:
-    report, folder = run(request(model, decode=DecodeConfig(beam_size=3)))
+    report, folder = evaluate(request(model, decode=DecodeConfig(beam_size=3)))
     assert "the   cat" in (folder / "news.hyp").read_text(encoding="utf-8")
     assert report.decode == DecodeConfig(beam_size=3)
 
 
 def test_a_file_of_translations_is_scored(lines: Path) -> None:
-    report, folder = run(request(lines, src_lang="es", tgt_lang="en"))
+    report, folder = evaluate(request(lines, src_lang="es", tgt_lang="en"))
     assert folder == lines.parent / "evaluation" / "news"
     assert (report.decode, report.sets[0].speed) == (None, None)
     hypotheses = (folder / "news.hyp").read_text(encoding="utf-8")
@@ -151,7 +140,7 @@ def test_a_file_of_translations_is_scored(lines: Path) -> None:
 
 
 def test_a_file_takes_its_languages_from_the_checkpoint_beside_it(model: Path, lines: Path) -> None:
-    report, _ = run(request(lines, compare=str(model)))
+    report, _ = evaluate(request(lines, compare=str(model)))
     assert (report.src_lang, report.tgt_lang) == ("es", "en")
     assert report.sets[0].comparison is not None
     assert report.sets[0].comparison.baseline == "best"
@@ -160,7 +149,7 @@ def test_a_file_takes_its_languages_from_the_checkpoint_beside_it(model: Path, l
 def test_two_checkpoints_are_compared(model: Path) -> None:
     other = model.parent / "other"
     other.mkdir()
-    report, folder = run(request(model, compare=str(other)))
+    report, folder = evaluate(request(model, compare=str(other)))
     comparison = report.sets[0].comparison
     assert comparison is not None
     assert [d.p_value for d in comparison.differences] == [1, 1, 1]
@@ -168,14 +157,16 @@ def test_two_checkpoints_are_compared(model: Path) -> None:
 
 
 def test_an_earlier_report_can_be_compared_with(model: Path, tmp_path: Path) -> None:
-    _, earlier = run(request(model))
-    report, _ = run(request(model, compare=str(earlier), output=str(tmp_path / "new")))
+    _, earlier = evaluate(request(model))
+    report, _ = evaluate(request(model, compare=str(earlier), output=str(tmp_path / "new")))
     assert report.sets[0].comparison is not None
     assert (report.sets[0].comparison.better, report.sets[0].comparison.worse) == (0, 0)
 
 
 def test_several_sets_share_a_report(model: Path, tmp_path: Path) -> None:
-    report, folder = run(request(model, tests=("a.jsonl", "b.jsonl"), output=str(tmp_path / "x")))
+    report, folder = evaluate(
+        request(model, tests=("a.jsonl", "b.jsonl"), output=str(tmp_path / "x"))
+    )
     assert [found.name for found in report.sets] == ["a", "b"]
     assert (folder / "b.hyp").is_file()
 
@@ -184,17 +175,17 @@ def test_the_page_gets_the_records_of_the_run(model: Path, monkeypatch: pytest.M
     record = {"event": "validation", "step": 5, "loss": 2.5, "bleu": 1.5}
     half = '{"event": "tr'
     (model.parent / "metrics.jsonl").write_text(f"{json.dumps(record)}\n{half}", encoding="utf-8")
-    monkeypatch.setattr(evaluate, "page", lambda report, metrics: json.dumps(metrics))
-    _, folder = run(request(model))
+    monkeypatch.setattr(evaluation, "page", lambda report, metrics: json.dumps(metrics))
+    _, folder = evaluate(request(model))
     assert json.loads((folder / "report.html").read_text(encoding="utf-8")) == [record]
 
 
 def test_a_limit_takes_the_first_lines(model: Path, lines: Path) -> None:
-    report, folder = run(request(model, limit=2, compare=str(lines)))
+    report, folder = evaluate(request(model, limit=2, compare=str(lines)))
     assert report.sets[0].sentences == 2
     assert (folder / "news.baseline").read_text(encoding="utf-8") == "the cat\nhouse\n"
     with pytest.raises(UserError, match="--limit of at least 1; got 0"):
-        run(request(model, limit=0))
+        evaluate(request(model, limit=0))
 
 
 def test_the_machine_is_described_and_git_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,59 +212,59 @@ def test_names_must_differ_and_be_one_a_set() -> None:
 def test_a_wrong_number_of_translations_is_refused_with_both_numbers(lines: Path) -> None:
     lines.write_text("one\ntwo\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"each of 5 lines of the test set; .*old.txt has 2 lines"):
-        run(request(lines, src_lang="es", tgt_lang="en"))
+        evaluate(request(lines, src_lang="es", tgt_lang="en"))
 
 
 def test_a_file_that_is_no_text_is_refused(lines: Path) -> None:
     lines.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"translations in UTF-8.*give the folder"):
-        run(request(lines, src_lang="es", tgt_lang="en"))
+        evaluate(request(lines, src_lang="es", tgt_lang="en"))
 
 
 def test_a_missing_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"checkpoint folder or a text file .* does not exist"):
-        run(request(tmp_path / "nothing"))
+        evaluate(request(tmp_path / "nothing"))
 
 
 def test_an_earlier_report_without_the_set_is_refused(model: Path) -> None:
-    _, earlier = run(request(model))
+    _, earlier = evaluate(request(model))
     with pytest.raises(UserError, match=r"a file of translations; .*other.hyp does not exist"):
-        run(request(model, tests=("other.jsonl",), compare=str(earlier)))
+        evaluate(request(model, tests=("other.jsonl",), compare=str(earlier)))
 
 
 def test_a_missing_test_set_is_refused(model: Path) -> None:
     with pytest.raises(UserError, match=r"gone\.jsonl"):
-        run(request(model, tests=("gone.jsonl",)))
+        evaluate(request(model, tests=("gone.jsonl",)))
 
 
 def test_an_empty_test_set_is_refused(model: Path) -> None:
     with pytest.raises(UserError, match=r"the test set empty\.jsonl is empty"):
-        run(request(model, tests=("empty.jsonl",)))
+        evaluate(request(model, tests=("empty.jsonl",)))
 
 
 def test_languages_must_be_known_and_agree(model: Path, lines: Path) -> None:
     with pytest.raises(UserError, match="give both --from and --to"):
-        run(request(lines))
+        evaluate(request(lines))
     with pytest.raises(UserError, match="both --from and --to, or neither; got es"):
-        run(request(lines, src_lang="es"))
+        evaluate(request(lines, src_lang="es"))
     with pytest.raises(UserError, match=r"one direction .* got en to es and es to en"):
-        run(request(model, src_lang="en", tgt_lang="es"))
+        evaluate(request(model, src_lang="en", tgt_lang="es"))
     reverse = model.parent / "reverse"
     reverse.mkdir()
     with pytest.raises(UserError, match="one direction of translation"):
-        run(request(model, compare=str(reverse)))
+        evaluate(request(model, compare=str(reverse)))
 
 
 def test_a_folder_that_cannot_be_made_is_refused(model: Path, lines: Path) -> None:
     with pytest.raises(UserError, match="cannot make the folder"):
-        run(request(model, output=str(lines)))
+        evaluate(request(model, output=str(lines)))
 
 
 def test_the_script_prints_a_table_and_where_the_report_is(
     model: Path, lines: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--model", str(model), "--test", "news.jsonl", "--compare", str(lines)]
-    assert script().main([*arguments, "--beam-size", "2", "--name", "n"]) == 0
+    assert script.main([*arguments, "--beam-size", "2", "--name", "n"]) == 0
     out = capsys.readouterr().out
     assert "BLEU" in out
     assert str(model / "evaluation" / "n" / "report.html") in out
@@ -282,7 +273,7 @@ def test_the_script_prints_a_table_and_where_the_report_is(
 def test_the_script_says_what_to_mend_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert script().main(["--model", str(tmp_path / "no"), "--test", "news.jsonl"]) == 2
+    assert script.main(["--model", str(tmp_path / "no"), "--test", "news.jsonl"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-    assert script().main(["--model", str(tmp_path), "--test", "x", "--beam-size", "0"]) == 2
+    assert script.main(["--model", str(tmp_path), "--test", "x", "--beam-size", "0"]) == 2
     assert "beam_size >= 1" in capsys.readouterr().err

@@ -1,18 +1,17 @@
 """Exports to CTranslate2: the same numbers, the same translations, or no folder at all."""
 
-import importlib.util
 import itertools
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import get_args
 
 import pytest
 import torch
 
+from scripts import export as script
 from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError
 from transformer.decoding.search import greedy_search
@@ -60,17 +59,6 @@ def request(
 
 def siblings(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.parent.iterdir())
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    """scripts/export.py without the start of a process."""
-    spec = importlib.util.spec_from_file_location("export_script", ROOT / "scripts" / "export.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(map(str, shape.values())))
@@ -245,7 +233,7 @@ def test_without_the_library_the_extra_is_named(
 
 
 def test_the_command_says_what_it_checked(
-    script: ModuleType, random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = tmp_path / "more.txt"
     more.write_text("El gato ve la casa.\n\nNadie compra agua.\n", encoding="utf-8")
@@ -265,7 +253,6 @@ def test_the_command_says_what_it_checked(
     ("content", "message"), [(b"\xff\n", "line 1: expected UTF-8"), (None, "cannot read")]
 )
 def test_a_file_of_sentences_that_cannot_be_read_is_told(
-    script: ModuleType,
     random_checkpoint: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

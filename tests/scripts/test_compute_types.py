@@ -1,25 +1,17 @@
 """The table of compute types: what is the same counts as the same, what is not does not."""
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
+from scripts.benchmark import compute_types as script
 from transformer.decoding.cpu_engine import Engine
 from transformer.decoding.search import StepModel
 from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module scripts/compute_types.py."""
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    return importlib.import_module("compute_types")
 
 
 def table(printed: str) -> dict[str, list[str]]:
@@ -31,7 +23,7 @@ def table(printed: str) -> dict[str, list[str]]:
 
 
 def test_every_type_has_its_row_and_float32_the_tokens_of_the_model(
-    script: Any, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     flags = ["--model", str(ROOT / "checkpoints/es-en"), "--test", str(ROOT / "data/test.tsv")]
     assert script.main([*flags, "--limit", "12"]) == 0
@@ -43,7 +35,6 @@ def test_every_type_has_its_row_and_float32_the_tokens_of_the_model(
 
 
 def test_an_engine_that_says_something_else_is_seen(
-    script: Any,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     random_checkpoint: Path,
@@ -66,7 +57,7 @@ def test_an_engine_that_says_something_else_is_seen(
 
 
 def test_a_set_that_is_not_there_is_one_line(
-    script: Any, capsys: pytest.CaptureFixture[str], random_checkpoint: Path
+    capsys: pytest.CaptureFixture[str], random_checkpoint: Path
 ) -> None:
     assert script.main(["--model", str(random_checkpoint), "--test", "no.tsv"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

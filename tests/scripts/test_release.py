@@ -1,7 +1,5 @@
 """scripts/release.py: a compact copy, or the mean of several checkpoints, with its self-test."""
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +7,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from scripts import release
 from transformer.checkpoint import weights as checkpoint
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-release = importlib.import_module("release")
 
 
 def test_of_several_checkpoints_the_mean_is_released(

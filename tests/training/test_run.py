@@ -10,7 +10,8 @@ import pytest
 from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import ModelConfig, TrainConfig
 from transformer.training.run import (
-    Place,
+    Ending,
+    TrainingState,
     append,
     clock,
     differences,
@@ -31,23 +32,34 @@ RECORD = {
 
 
 @pytest.mark.parametrize(
-    ("limits", "place", "reason"),
+    ("limits", "state", "ending"),
     [
-        ({}, Place(step=10**6, epoch=99, seconds=1e9, stale=99), ""),
-        ({"max_steps": 10}, Place(step=9), ""),
-        ({"max_steps": 10}, Place(step=10), "reached 10 steps"),
-        ({"max_epochs": 2}, Place(epoch=1, position=7), ""),
-        ({"max_epochs": 2}, Place(epoch=2), "reached 2 epochs"),
-        ({"max_minutes": 1.5}, Place(seconds=89.9), ""),
-        ({"max_minutes": 1.5}, Place(seconds=90.0), "reached 1.5 minutes"),
-        ({"patience": 3}, Place(stale=2), ""),
-        ({"patience": 3}, Place(stale=3), "no better score in 3 validations"),
+        ({}, TrainingState(step=10**6, epoch=99, seconds=1e9, stale=99), None),
+        ({"max_steps": 10}, TrainingState(step=9), None),
+        ({"max_steps": 10}, TrainingState(step=10), Ending.STEPS),
+        ({"max_epochs": 2}, TrainingState(epoch=1, position=7), None),
+        ({"max_epochs": 2}, TrainingState(epoch=2), Ending.EPOCHS),
+        ({"max_minutes": 1.5}, TrainingState(seconds=89.9), None),
+        ({"max_minutes": 1.5}, TrainingState(seconds=90.0), Ending.MINUTES),
+        ({"patience": 3}, TrainingState(stale=2), None),
+        ({"patience": 3}, TrainingState(stale=3), Ending.PATIENCE),
     ],
 )
 def test_training_ends_at_its_first_limit(
-    limits: dict[str, Any], place: Place, reason: str
+    limits: dict[str, Any], state: TrainingState, ending: Ending | None
 ) -> None:
-    assert limit_reached(place, TrainConfig(**limits)) == reason
+    assert limit_reached(state, TrainConfig(**limits)) is ending
+
+
+def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
+    config = TrainConfig(max_steps=10, max_epochs=2, max_minutes=1.5, patience=3)
+    assert [ending.describe(config) for ending in Ending] == [
+        "reached 10 steps",
+        "reached 2 epochs",
+        "reached 1.5 minutes",
+        "no better score in 3 validations",
+        "stopped by a signal",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,8 +74,8 @@ def test_training_ends_at_its_first_limit(
     ],
 )
 def test_the_nearest_limit_says_how_much_is_done(limits: dict[str, Any], share: float) -> None:
-    place = Place(step=30, epoch=1, position=5, seconds=120.0)
-    assert share_done(place, TrainConfig(**limits), 25) == pytest.approx(share)
+    state = TrainingState(step=30, epoch=1, position=5, seconds=120.0)
+    assert share_done(state, TrainConfig(**limits), 25) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,16 @@
-"""scripts/train.py as a function: where a run begins, and what it refuses."""
+"""A whole training: where a run begins, and what it refuses."""
 
-import importlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
+from scripts import train
 from transformer.checkpoint import weights
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 PAIRS = [(f"el gato {i} come pan", f"the cat {i} eats bread") for i in range(60)]
 CONFIG = {"d_model": 16, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 32,
           "max_len": 32, "norm": "pre"}  # fmt: skip
@@ -31,12 +29,9 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return {"corpus": corpus, "before": before, "output": tmp_path / "run", "cache": tmp_path / "c"}
 
 
-@pytest.fixture
-def train(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script as a module, on one CPU process."""
-    monkeypatch.syspath_prepend(SCRIPTS)
+@pytest.fixture(autouse=True)
+def _one_cpu_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    return importlib.import_module("train")
 
 
 def arguments(files: dict[str, Path], *more: str) -> list[str]:
@@ -47,7 +42,7 @@ def arguments(files: dict[str, Path], *more: str) -> list[str]:
 
 
 def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
-    train: Any, files: dict[str, Path]
+    files: dict[str, Path],
 ) -> None:
     assert train.main(arguments(files, "--dropout", "0.3")) == 0
     before = weights.load(files["before"])
@@ -59,7 +54,7 @@ def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
     assert any(not torch.equal(new[name], old[name]) for name in old)
 
 
-def test_a_run_begins_with_a_checkpoint_made_larger(train: Any, files: dict[str, Path]) -> None:
+def test_a_run_begins_with_a_checkpoint_made_larger(files: dict[str, Path]) -> None:
     assert train.main(arguments(files, "--d-ff", "64", "--n-decoder-layers", "3")) == 0
     before = weights.load(files["before"]).model
     after = weights.load(files["output"] / "best").model
@@ -77,7 +72,6 @@ def test_a_run_begins_with_a_checkpoint_made_larger(train: Any, files: dict[str,
     ],
 )
 def test_another_shape_than_that_of_the_checkpoint_is_refused(
-    train: Any,
     files: dict[str, Path],
     more: list[str],
     said: str,

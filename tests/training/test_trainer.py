@@ -1,7 +1,6 @@
 """Training: stopped at any step and gone on exactly, one process or two, and what it keeps."""
 
 import dataclasses
-import importlib.util
 import itertools
 import json
 import logging
@@ -14,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ import torch
 from accelerate.state import AcceleratorState, GradientState
 from torch.testing import assert_close
 
+from scripts import train
 from transformer import plots
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
@@ -33,7 +32,7 @@ from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import check_same_run
+from transformer.training.run import Ending, check_same_run
 from transformer.training.trainer import Trainer
 from transformer.training.validation import Validation
 
@@ -161,7 +160,7 @@ def averaged_gradients(folder: Path) -> dict[str, torch.Tensor]:
 def straight(start: Start, tmp_path: Path) -> dict[str, Any]:
     """The state after a run that was never stopped, and the number of steps of its epochs."""
     trainer = start(tmp_path / "straight", max_steps=N_STEPS)
-    assert trainer.run() == f"reached {N_STEPS} steps"
+    assert trainer.run() is Ending.STEPS
     assert 1 < trainer.turns < N_STEPS / 2, "the run should pass the border of an epoch twice"
     return state(tmp_path / "straight") | {"turns": trainer.turns}
 
@@ -217,10 +216,10 @@ def test_a_signal_ends_training_after_a_save(
     before = signal.getsignal(sent)
     data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
     interrupted = start(tmp_path / "stopped", data=data, max_steps=N_STEPS)
-    assert interrupted.run() == f"stopped by {sent.name}"
+    assert interrupted.run() is Ending.STOPPED
     assert signal.getsignal(sent) is before
-    assert state(tmp_path / "stopped")["step"] == interrupted.place.step < N_STEPS
-    assert not interrupted.place.finished
+    assert state(tmp_path / "stopped")["step"] == interrupted.state.step < N_STEPS
+    assert not interrupted.state.finished
     start(tmp_path / "stopped", max_steps=N_STEPS).run()
     assert state(tmp_path / "stopped") == state(tmp_path / "straight")
 
@@ -248,7 +247,7 @@ def test_the_time_of_training_adds_up_over_all_starts(start: Start, tmp_path: Pa
     path.write_text(json.dumps(values))
     trainer = start(tmp_path, max_steps=3)
     trainer.run()
-    assert 1000 < trainer.place.seconds < 1100
+    assert 1000 < trainer.state.seconds < 1100
 
 
 def test_records_of_steps_that_are_done_again_are_dropped(start: Start, tmp_path: Path) -> None:
@@ -267,16 +266,16 @@ def test_records_of_steps_that_are_done_again_are_dropped(start: Start, tmp_path
 
 def test_passes_over_the_data_are_a_limit(start: Start, tmp_path: Path) -> None:
     trainer = start(tmp_path, max_epochs=2)
-    assert trainer.run() == "reached 2 epochs"
-    assert (trainer.place.epoch, trainer.place.position) == (2, 0)
-    assert trainer.place.step == 2 * trainer.turns
+    assert trainer.run() is Ending.EPOCHS
+    assert (trainer.state.epoch, trainer.state.position) == (2, 0)
+    assert trainer.state.step == 2 * trainer.turns
     assert read_metrics(tmp_path)[-1]["epoch"] == 2
 
 
 def test_minutes_are_a_limit(start: Start, tmp_path: Path) -> None:
     trainer = start(tmp_path, max_minutes=1e-9)
-    assert trainer.run() == "reached 1e-09 minutes"
-    assert trainer.place.step == 1
+    assert trainer.run() is Ending.MINUTES
+    assert trainer.state.step == 1
 
 
 def test_training_ends_when_no_score_gets_better(
@@ -286,12 +285,12 @@ def test_training_ends_when_no_score_gets_better(
     monkeypatch.setattr(Validation, "scores", lambda *_: {"loss": next(losses)})
     more = {"dev": phrases[-2:], "eval_every": 1, "patience": 2, "average": 2, "max_steps": 50}
     trainer = start(tmp_path, **more)
-    assert trainer.run() == "no better score in 2 validations"
-    assert trainer.place.step == 4
-    assert trainer.place.best == -1.0
+    assert trainer.run() is Ending.PATIENCE
+    assert trainer.state.step == 4
+    assert trainer.state.best == -1.0
     again = start(tmp_path, **more)  # the better average does not set it going again
-    assert again.run() == "no better score in 2 validations"
-    assert again.place.step == 4
+    assert again.run() is Ending.PATIENCE
+    assert again.state.step == 4
 
 
 def test_a_budget_below_the_longest_pair_is_an_error(start: Start, tmp_path: Path) -> None:
@@ -400,7 +399,7 @@ def test_a_loss_that_is_not_finite_leaves_the_last_checkpoint_as_it_was(
     checkpoint.load(tmp_path / "last")
     trainer = start(tmp_path, max_steps=6)
     trainer.run()
-    assert trainer.place.step == 6
+    assert trainer.state.step == 6
     assert math.isfinite(read_metrics(tmp_path)[-1]["loss"])
 
 
@@ -446,8 +445,8 @@ def test_the_best_and_the_last_weights_are_kept_and_an_average_is_tried(
     assert scored(trainer, tmp_path / "last") == pytest.approx(tried[-2]["loss"])
     best = min(tried, key=lambda record: record["loss"])
     assert scored(trainer, tmp_path / "best") == pytest.approx(best["loss"])
-    assert trainer.place.best == -best["loss"]
-    assert trainer.place.best_step == best["step"]
+    assert trainer.state.best == -best["loss"]
+    assert trainer.state.best_step == best["step"]
     assert f"| optimiser steps | {best['step']} |" in (tmp_path / "best/README.md").read_text()
 
 
@@ -458,7 +457,7 @@ def test_the_validation_score_is_bleu_where_pairs_are_translated(
     trainer.run()
     (record,) = [record for record in read_metrics(tmp_path) if record["event"] == "validation"]
     assert record["loss"] > 0
-    assert trainer.place.best == record["bleu"] >= 0
+    assert trainer.state.best == record["bleu"] >= 0
 
 
 def test_development_pairs_that_are_all_too_long_are_an_error(start: Start, tmp_path: Path) -> None:
@@ -472,7 +471,7 @@ def test_without_development_pairs_the_last_weights_are_the_best(
 ) -> None:
     trainer = start(tmp_path, max_steps=3)
     trainer.run()
-    assert trainer.place.best is None
+    assert trainer.state.best is None
     weights = [(tmp_path / name / checkpoint.WEIGHTS).read_bytes() for name in ("best", "last")]
     assert weights[0] == weights[1]
 
@@ -496,24 +495,12 @@ def test_tracking_without_tensorboard_is_an_error(
 # The script, in processes of its own
 
 
-@pytest.fixture(scope="module")
-def script() -> Callable[[Sequence[object]], int]:
+@pytest.fixture
+def script() -> Iterator["Script"]:
     """scripts/train.py without the start of a process."""
-    spec = importlib.util.spec_from_file_location("train_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    def run(flags: Sequence[object]) -> int:
-        root = logging.getLogger()
-        level = root.level
-        try:
-            return int(module.main([str(flag) for flag in flags]))
-        finally:
-            root.setLevel(level)
-
-    return run
+    level = logging.getLogger().level
+    yield lambda flags: train.main([str(flag) for flag in flags])
+    logging.getLogger().setLevel(level)
 
 
 Script = Callable[[Sequence[object]], int]

@@ -60,7 +60,7 @@ class System:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class EvaluationRequest:
     """What to evaluate: `model` and `compare` as `open_system` takes them, `tests` as corpora."""
 
     model: str
@@ -78,7 +78,7 @@ class Request:
     guard: bool = False
 
 
-def run(request: Request) -> tuple[Report, Path]:
+def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     """Evaluates and writes; returns the report and the folder that it and the lines are in.
 
     The folder gets report.json, report.html and of each set NAME.src, NAME.ref, NAME.hyp and,
@@ -198,7 +198,7 @@ def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None
 
 
 def translations(
-    system: System, texts: Texts, request: Request
+    system: System, texts: Texts, request: EvaluationRequest
 ) -> tuple[tuple[str, ...], Speed | None]:
     """One line for each source: translated and timed, or read from where they are."""
     if system.translator is None:
@@ -243,7 +243,7 @@ def training_metrics(path: Path) -> list[dict[str, Any]]:
     return read_metrics(path.parent) if path.is_dir() else []
 
 
-def _output_folder(request: Request, system: System, names: Sequence[str]) -> Path:
+def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:
     """Made before the translating, so that what is wrong with it shows early."""
     home = system.path if system.path.is_dir() else system.path.parent
     folder = Path(request.output) if request.output else home / "evaluation" / "+".join(names)

@@ -8,6 +8,7 @@ steps/           the weights of the last few validations, to be averaged
 """
 
 import dataclasses
+import enum
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ FREE = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class TrainingState:
     """Where training stands: all that a run remembers beside weights and optimiser."""
 
     step: int = 0  # optimiser steps done
@@ -46,26 +47,40 @@ class Place:
     finished: bool = False  # a limit was reached and the last word said
 
 
-def limit_reached(place: Place, config: TrainConfig) -> str:
-    """Which limit ends training here; empty where none does."""
-    if config.max_steps and place.step >= config.max_steps:
-        return f"reached {config.max_steps} steps"
-    if config.max_epochs and place.epoch >= config.max_epochs:
-        return f"reached {config.max_epochs} epochs"
-    if config.max_minutes and place.seconds >= 60 * config.max_minutes:
-        return f"reached {config.max_minutes:g} minutes"
-    if config.patience and place.stale >= config.patience:
-        return f"no better score in {config.patience} validations"
-    return ""
+class Ending(enum.Enum):
+    """Why training ends: the limit that is reached, in words for `TrainConfig`, or a signal."""
+
+    STEPS = "reached {max_steps} steps"
+    EPOCHS = "reached {max_epochs} epochs"
+    MINUTES = "reached {max_minutes:g} minutes"
+    PATIENCE = "no better score in {patience} validations"
+    STOPPED = "stopped by a signal"
+
+    def describe(self, config: TrainConfig) -> str:
+        """The same with the limit's number."""
+        return self.value.format_map(dataclasses.asdict(config))
 
 
-def share_done(place: Place, config: TrainConfig, steps_per_epoch: int) -> float:
+def limit_reached(state: TrainingState, config: TrainConfig) -> Ending | None:
+    """Which limit ends training here; None where none does."""
+    if config.max_steps and state.step >= config.max_steps:
+        return Ending.STEPS
+    if config.max_epochs and state.epoch >= config.max_epochs:
+        return Ending.EPOCHS
+    if config.max_minutes and state.seconds >= 60 * config.max_minutes:
+        return Ending.MINUTES
+    if config.patience and state.stale >= config.patience:
+        return Ending.PATIENCE
+    return None
+
+
+def share_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
     """How much of the nearest limit is used up, 0 to 1."""
-    epochs = place.epoch + place.position / max(1, steps_per_epoch)
+    epochs = state.epoch + state.position / max(1, steps_per_epoch)
     parts = [
-        place.step / config.max_steps if config.max_steps else 0.0,
+        state.step / config.max_steps if config.max_steps else 0.0,
         epochs / config.max_epochs if config.max_epochs else 0.0,
-        place.seconds / 60 / config.max_minutes if config.max_minutes else 0.0,
+        state.seconds / 60 / config.max_minutes if config.max_minutes else 0.0,
     ]
     return min(1.0, max(parts))
 
@@ -170,19 +185,19 @@ class RunFolder:
         self,
         name: str,
         weights: Mapping[str, Tensor],
-        place: Place,
+        state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:
         """Writes a checkpoint; with model and optimiser it is one to go on from."""
         facts = {
-            "optimiser steps": place.step,
-            "passes over the data": place.epoch,
-            "minutes of training": round(place.seconds / 60, 1),
-            "best validation score": place.best,
+            "optimiser steps": state.step,
+            "passes over the data": state.epoch,
+            "minutes of training": round(state.seconds / 60, 1),
+            "best validation score": state.best,
             **self.machine,
         }
         card = model_card(self.model_config, self.config, self.data.report, self.directions, facts)
-        state = (_tensors(*training), dataclasses.asdict(place)) if training else None
+        resumable = (_tensors(*training), dataclasses.asdict(state)) if training else None
         checkpoint.save(
             self.path / name,
             weights,
@@ -190,24 +205,24 @@ class RunFolder:
             self.data.tokenizer,
             self.directions,
             card,
-            state,
+            resumable,
         )
 
     def restore(
         self, model: nn.Module, averaged: nn.Module, optimizer: torch.optim.Optimizer
-    ) -> Place | None:
+    ) -> TrainingState | None:
         """Puts weights and moments back as the last checkpoint holds them, where there is one."""
         if checkpoint.existing(self.path / LAST) is None:
             return None
         tensors, values = checkpoint.load_training(self.path / LAST)
-        place = Place(**values)
+        state = TrainingState(**values)
         for name, parameter in model.named_parameters():
             parameter.data.copy_(tensors[f"weights.{name}"])
             moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
-            step = torch.tensor(float(place.step), device=parameter.device)
+            step = torch.tensor(float(state.step), device=parameter.device)
             optimizer.state[parameter] = {"step": step, **moments}
         averaged.load_state_dict(checkpoint.load_weights(self.path / LAST))
-        return place
+        return state
 
     def forget_after(self, step: int) -> None:
         """Drops the records of steps that will be done again."""
@@ -215,10 +230,10 @@ class RunFolder:
         text = "".join(json.dumps(record) + "\n" for record in kept)
         checkpoint.write_text(self.path / METRICS, text)
 
-    def keep(self, weights: Mapping[str, Tensor], place: Place) -> None:
+    def keep(self, weights: Mapping[str, Tensor], state: TrainingState) -> None:
         """Keeps the weights of this step beside those of the last few."""
-        self.save(f"{STEPS}/step-{place.step:08}", weights, place)
-        for old in self.kept(place.step)[: -self.config.average]:
+        self.save(f"{STEPS}/step-{state.step:08}", weights, state)
+        for old in self.kept(state.step)[: -self.config.average]:
             shutil.rmtree(old)
 
     def kept(self, step: int) -> list[Path]:

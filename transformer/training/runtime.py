@@ -112,9 +112,9 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.reason = ""
+        self._before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
 
     def __enter__(self) -> "StopRequest":
-        self._before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
         for number in self._before:
             signal.signal(number, self._note)
         return self

@@ -33,8 +33,9 @@ from transformer.training.loss import LossModel
 from transformer.training.run import (
     BEST,
     LAST,
-    Place,
+    Ending,
     RunFolder,
+    TrainingState,
     append,
     limit_reached,
     progress_line,
@@ -52,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 class Trainer:
-    """One run: its folder, data, weights and place. `resume`, then `run` to the end."""
+    """One run: its folder, data, weights and state. `resume`, then `run` to the end."""
 
     def __init__(
         self,
@@ -74,8 +75,10 @@ class Trainer:
         self.loss_model = accelerator.prepare(LossModel(self.model, config))
         self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
         self.validation = Validation(dev, data.tokenizer, directions, config)
-        self.place = Place()
+        self.state = TrainingState()
         self.turns = 1  # optimiser steps of an epoch, known once one has begun
+        self._started = self._since = time.monotonic()  # of the run, of the stretch to report
+        self._loss, self._tokens = torch.zeros((), device=self.device), 0.0  # of that stretch
         machine = {
             "processes and device": f"{self.world_size} x {self.device.type}",
             "threads of a process": torch.get_num_threads(),
@@ -86,35 +89,38 @@ class Trainer:
 
     def resume(self) -> bool:
         """Goes on from the folder's last checkpoint, where there is one."""
-        place = self.folder.restore(self.model, self.averaged, self.optimizer)
-        if place is None:
+        state = self.folder.restore(self.model, self.averaged, self.optimizer)
+        if state is None:
             return False
-        self.place = place
+        self.state = state
         if self.accelerator.is_main_process:
-            self.folder.forget_after(place.step)
+            self.folder.forget_after(state.step)
         return True
 
-    def run(self) -> str:
+    def run(self) -> Ending:
         """Trains until a limit, a signal or patience ends it; returns which."""
         keep_freed_memory()
         self.folder.path.mkdir(parents=True, exist_ok=True)
-        self._started = time.monotonic() - self.place.seconds
-        self._count()
+        self._started = time.monotonic() - self.state.seconds
+        self._begin_stretch()
         with StopRequest() as stop:
-            ended = limit_reached(self.place, self.config)
-            while not ended:
-                ended = self._epoch(stop)
-        if not self.place.finished:
+            ending = limit_reached(self.state, self.config)
+            while ending is None:
+                ending = self._epoch(stop)
+        if not self.state.finished:
             self._save_last()
-            if not ended.startswith("stopped"):
+            if ending is not Ending.STOPPED:
                 self._finish()
         self.accelerator.wait_for_everyone()
-        logger.info("%s, at step %d", ended, self.place.step)
-        return ended
+        why = ending.describe(self.config)
+        if ending is Ending.STOPPED:
+            why = f"stopped by {stop.reason or 'a signal to another process'}"
+        logger.info("%s, at step %d", why, self.state.step)
+        return ending
 
     def _plan(self) -> list[batching.Indices]:
         """The batches of the epoch under way, those of all processes."""
-        config, epoch = self.config, self.place.epoch
+        config, epoch = self.config, self.state.epoch
         indices = batching.epoch_indices(self.data.sizes, config.seed, epoch)
         group = self.world_size * config.accumulate
         lengths = self.data.pairs.lengths
@@ -123,14 +129,14 @@ class Trainer:
         except ValueError as error:
             raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
 
-    def _epoch(self, stop: StopRequest) -> str:
+    def _epoch(self, stop: StopRequest) -> Ending | None:
         """The rest of the epoch under way; returns what ended training, if anything did."""
-        plan, epoch = self._plan(), self.place.epoch
+        plan, epoch = self._plan(), self.state.epoch
         config, max_len = self.config, self.model.config.max_len
         rank = self.accelerator.process_index
         turns = batching.steps(plan, rank, self.world_size, config.accumulate)
         self.turns = len(turns)
-        for turn in turns[self.place.position :]:
+        for turn in turns[self.state.position :]:
             seeds = [seed_of(config.seed, epoch, i) for i in turn]
             batches = [
                 micro_batch(self.data, plan[i].tolist(), config, max_len, seed).to(self.device)
@@ -139,28 +145,28 @@ class Trainer:
             mine = sum(int((batch.tgt_out != PAD_ID).sum()) for batch in batches)
             clock = (time.monotonic() - self._started) / self.world_size
             n_tokens, seconds, stops = self._sum(mine, clock, bool(stop.reason))
-            self.place = dataclasses.replace(self.place, seconds=seconds)
+            self.state = dataclasses.replace(self.state, seconds=seconds)
             if stops:
                 if self._tokens:
                     self._report()  # so that a loss which is not finite is never saved
-                return f"stopped by {stop.reason or 'a signal to another process'}"
+                return Ending.STOPPED
             self._loss += self.update(batches, seeds, n_tokens)
             self._tokens += n_tokens
             self._advance()
-            ended = self._after_step()
-            if ended:
-                return ended
-        return ""
+            ending = self._after_step()
+            if ending:
+                return ending
+        return None
 
     def _advance(self) -> None:
         """One step further, and into the next epoch after its last one."""
-        place = self.place
-        position = place.position + 1
+        state = self.state
+        position = state.position + 1
         epoch, position = (
-            (place.epoch + 1, 0) if position == self.turns else (place.epoch, position)
+            (state.epoch + 1, 0) if position == self.turns else (state.epoch, position)
         )
-        self.place = dataclasses.replace(
-            place, step=place.step + 1, epoch=epoch, position=position, finished=False
+        self.state = dataclasses.replace(
+            state, step=state.step + 1, epoch=epoch, position=position, finished=False
         )
 
     def _sum(self, *numbers: float) -> list[float]:
@@ -183,7 +189,7 @@ class Trainer:
                 self.accelerator.backward(loss * scale)
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
-        step = self.place.step + 1
+        step = self.state.step + 1
         rate = optimizer.learning_rate(step, self.model.config.d_model, self.config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -192,28 +198,28 @@ class Trainer:
         optimizer.move_average(self.averaged, self.model, self.config.ema, step)
         return total + 0.0 * norm  # so that a gradient which is not finite shows in the loss
 
-    def _after_step(self) -> str:
+    def _after_step(self) -> Ending | None:
         """Reports, validates and saves where it is time to; returns what ends training."""
-        config, step = self.config, self.place.step
+        config, step = self.config, self.state.step
         times = (config.log_every, config.eval_every, config.save_every)
-        ended = limit_reached(self.place, config)
-        if ended or any(step % every == 0 for every in times):
+        ending = limit_reached(self.state, config)
+        if ending or any(step % every == 0 for every in times):
             self._report()
         if step % config.eval_every == 0:
             self._validate(self.averaged)
             if config.average and self.accelerator.is_main_process:
-                self.folder.keep(self.model.state_dict(), self.place)
-            ended = limit_reached(self.place, config)
-        if step % config.save_every == 0 and not ended:
+                self.folder.keep(self.model.state_dict(), self.state)
+            ending = limit_reached(self.state, config)
+        if step % config.save_every == 0 and not ending:
             self._save_last()
-        return ended
+        return ending
 
     def _save_last(self) -> None:
         if self.accelerator.is_main_process:
             training = (self.model, self.optimizer)
-            self.folder.save(LAST, self.averaged.state_dict(), self.place, training)
+            self.folder.save(LAST, self.averaged.state_dict(), self.state, training)
 
-    def _count(self) -> None:
+    def _begin_stretch(self) -> None:
         """Begins a new stretch of reporting."""
         self._loss, self._tokens = torch.zeros((), device=self.device), 0.0
         self._since = time.monotonic()
@@ -221,76 +227,73 @@ class Trainer:
     def _report(self) -> None:
         """A line and a record of the steps since the last; a loss that is not finite ends all."""
         (loss,) = self._sum(float(self._loss))
-        place = self.place
+        state = self.state
         if not math.isfinite(loss):
             raise UserError(
-                f"expected a finite loss, got {loss} in the steps up to {place.step}. The "
+                f"expected a finite loss, got {loss} in the steps up to {state.step}. The "
                 f"checkpoint in {self.folder.path / LAST} is from before and intact; "
                 "lower --lr-scale or raise --warmup"
             )
         record = {
             "event": "train",
-            "step": place.step,
-            "epoch": round(place.epoch + place.position / self.turns, 3),
+            "step": state.step,
+            "epoch": round(state.epoch + state.position / self.turns, 3),
             "loss": loss / self._tokens,
             "lr": self.optimizer.param_groups[0]["lr"],
             "tokens_per_second": self._tokens / (time.monotonic() - self._since),
-            "seconds": round(place.seconds, 1),
+            "seconds": round(state.seconds, 1),
         }
-        done = share_done(place, self.config, self.turns)
+        done = share_done(state, self.config, self.turns)
         self._tell(
-            record, progress_line(record, place.seconds * (1 - done) / done if done else None)
+            record, progress_line(record, state.seconds * (1 - done) / done if done else None)
         )
-        self._count()
+        self._begin_stretch()
 
     def _tell(self, record: Mapping[str, Any], line: str) -> None:
         if self.accelerator.is_main_process:
             logger.info("%s", line)
             append(self.folder.path, record)
             numbers = {k: v for k, v in record.items() if isinstance(v, float)}
-            self.accelerator.log(numbers, step=self.place.step)
+            self.accelerator.log(numbers, step=self.state.step)
 
     def _validate(self, model: Transformer, name: str = "validation") -> None:
         """Scores weights on the development set and keeps them if they are the best so far."""
         if not self.validation:
             return
-        place, score = self.place, 0.0
+        state, score = self.state, 0.0
         if self.accelerator.is_main_process:
             scores = self.validation.scores(model)
             score = scores.get("bleu", -scores["loss"])
             said = "  ".join(f"{key} {value:.3f}" for key, value in scores.items())
             record = {
                 "event": name,
-                "step": place.step,
+                "step": state.step,
                 **scores,
-                "seconds": round(place.seconds, 1),
+                "seconds": round(state.seconds, 1),
             }
-            self._tell(record, f"step {place.step:>6}  {name}: {said}")
+            self._tell(record, f"step {state.step:>6}  {name}: {said}")
         (score,) = self._sum(score)
-        better = place.best is None or score > place.best
-        found = (
-            {"best": score, "best_step": place.step, "stale": 0}
-            if better
-            else {"stale": place.stale + 1}
-        )
-        self.place = dataclasses.replace(place, validated=place.step, **found)
+        better = state.best is None or score > state.best
+        self.state = dataclasses.replace(state, validated=state.step, stale=state.stale + 1)
+        if better:
+            self.state = dataclasses.replace(self.state, best=score, best_step=state.step, stale=0)
         if better and self.accelerator.is_main_process:
-            self.folder.save(BEST, model.state_dict(), self.place)
-        self._count()
+            self.folder.save(BEST, model.state_dict(), self.state)
+        self._begin_stretch()
 
     def _finish(self) -> None:
         """The last word: validates the end, tries the average of the last checkpoints, saves."""
-        if self.place.validated != self.place.step:
+        if self.state.validated != self.state.step:
             self._validate(self.averaged)
         self.accelerator.wait_for_everyone()
-        kept = self.folder.kept(self.place.step) if self.config.average else []
+        kept = self.folder.kept(self.state.step) if self.config.average else []
         if len(kept) > 1 and self.validation:
             mean = copy.deepcopy(self.averaged)
             mean.load_state_dict(weights.average(kept[-self.config.average :]))
-            stale = self.place.stale
+            stale = self.state.stale
             self._validate(mean, f"average of {len(kept)}")
-            self.place = dataclasses.replace(self.place, stale=stale)  # patience stays used up
+            self.state = dataclasses.replace(self.state, stale=stale)  # patience stays used up
         if not self.validation and self.accelerator.is_main_process:
-            self.folder.save(BEST, self.averaged.state_dict(), self.place)
-        self.place = dataclasses.replace(self.place, finished=True)
+            self.folder.save(BEST, self.averaged.state_dict(), self.state)
+        self.state = dataclasses.replace(self.state, finished=True)
         self._save_last()

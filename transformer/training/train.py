@@ -1,0 +1,193 @@
+"""A whole training: corpus, model, a run begun or gone on with, report of the test sets."""
+
+import dataclasses
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer import plots
+from transformer.checkpoint import initialize, weights
+from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.weights import Checkpoint
+from transformer.config import (
+    CorpusConfig,
+    Direction,
+    ModelConfig,
+    NoiseConfig,
+    SentencePair,
+    TrainConfig,
+    UserError,
+    model_config,
+)
+from transformer.corpus.prepare import PreparedCorpus, Source, prepare
+from transformer.corpus.readers import read_pairs
+from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
+from transformer.evaluation.report import Report
+from transformer.files import write_text
+from transformer.text.tokenizer import Tokenizer
+from transformer.training.run import BEST, Ending, TrainingState, check_same_run
+from transformer.training.runtime import make_accelerator
+from transformer.training.trainer import Trainer
+
+# Settings that are noted only where they are on, so that a run from before they came can go on.
+LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate")
+PAPERS = ("schedule", "paper")  # likewise noted only where it is another
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainRequest:
+    """What is trained, on what, and where the run lies; the same request goes on with it.
+
+    `train` are sources as `Source.parse` reads them, `dev` and `test` as `read_pairs` does. The
+    model begins with the checkpoint `init`, or anew in the shape of a preset; `shape` are the
+    fields of ModelConfig that differ from it.
+    """
+
+    train: tuple[str, ...]
+    dev: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    langs: Direction = ("es", "en")
+    both: bool = False  # one model for the direction and its reverse
+    output: Path
+    cache: Path  # folder of tokenised corpora
+    tokenizer_model: Path | None = None  # a vocabulary to use, not a new one
+    init: Path | None = None
+    preset: str | None = None
+    shape: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    corpus: CorpusConfig = dataclasses.field(default_factory=CorpusConfig)
+    config: TrainConfig = dataclasses.field(default_factory=TrainConfig)
+
+    def __post_init__(self) -> None:
+        limits = ("max_steps", "max_epochs", "max_minutes", "patience")
+        if not any(getattr(self.config, name) for name in limits):
+            raise UserError(
+                "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
+            )
+        if self.init and self.preset:
+            raise UserError("expected --init without --preset: it brings the shape; leave one out")
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """The direction, or that and its reverse."""
+        return (self.langs, self.langs[::-1]) if self.both else (self.langs,)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainResult:
+    """Why training ended and where it stands; the report of the test sets and its page."""
+
+    ending: Ending
+    state: TrainingState
+    report: Report | None = None
+    page: Path | None = None
+
+
+def train(request: TrainRequest) -> TrainResult:
+    """Prepares, trains or goes on, draws the curves, and evaluates on the test sets.
+
+    Of several processes the first writes and reports. What a person can mend is a UserError.
+    """
+    before = weights.load(request.init) if request.init else None
+    model = _shape(request, before)
+    accelerator = make_accelerator(request.config, request.output)
+    main = accelerator.is_main_process
+    if not main:
+        logging.getLogger().setLevel(logging.ERROR)
+    dev = _read_all(request.dev, request.langs)
+    with accelerator.local_main_process_first():
+        data = _prepare(request, model, dev, before.tokenizer if before else None)
+    _tell_corpus(data)
+    model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
+    if main:
+        check_same_run(request.output, _settings(request, data, model))
+    trainer = Trainer(
+        request.output, model, request.config, data, dev, request.directions, accelerator
+    )
+    if before:
+        start = initialize.weights_for(before, data.tokenizer, model)
+        for module in (trainer.model, trainer.averaged):
+            module.load_state_dict(start)
+    if trainer.resume():
+        logger.info("going on from step %d of %s", trainer.state.step, request.output)
+    n_weights = sum(p.numel() for p in trainer.model.parameters())
+    logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
+    logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
+    result = TrainResult(ending=trainer.run(), state=trainer.state)
+    if main:
+        _draw(request.output)
+    if main and request.test and result.ending is not Ending.STOPPED:
+        best = str(request.output / BEST)
+        report, folder = evaluate(EvaluationRequest(model=best, tests=request.test))
+        result = dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
+    accelerator.end_training()
+    return result
+
+
+def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
+    """The model that is asked for; one that begins with a checkpoint has its shape, or grows."""
+    try:
+        if before is None:
+            return model_config(request.preset or "small", **request.shape)
+        model = dataclasses.replace(before.model.config, **request.shape)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    initialize.check(before.model.config, model)
+    return model
+
+
+def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
+    return [pair for spec in specs for pair in read_pairs(spec, *langs)]
+
+
+def _prepare(
+    request: TrainRequest, model: ModelConfig, dev: list[SentencePair], before: Tokenizer | None
+) -> PreparedCorpus:
+    """The token cache; its vocabulary is the one named, that of `before`, or a new one."""
+    named = request.tokenizer_model
+    return prepare(
+        [Source.parse(text) for text in request.train],
+        dev + _read_all(request.test, request.langs),
+        request.directions,
+        request.corpus,
+        model,
+        request.cache,
+        weights.read_vocabulary(named) if named else before,
+    )
+
+
+def _tell_corpus(data: PreparedCorpus) -> None:
+    for source in data.report["sources"]:
+        counts = ", ".join(f"{n:,} {reason}" for reason, n in source["counts"].items())
+        logger.info("corpus %s: %s", source["spec"], counts)
+
+
+def _settings(request: TrainRequest, data: PreparedCorpus, model: ModelConfig) -> dict[str, Any]:
+    """What must be the same for a run to go on; changed files or test sets show in the pairs."""
+    settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
+    settings["src_lang"], settings["tgt_lang"] = request.langs
+    if request.init:
+        settings["init"] = str(request.init)
+    if request.both:
+        settings["both"] = True
+    settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
+    settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
+    for config in (model, request.corpus, request.config):
+        settings |= dataclasses.asdict(config)
+    settings = {name: value for name, value in settings.items() if value or name not in LATER}
+    return {name: value for name, value in settings.items() if (name, value) != PAPERS}
+
+
+def _draw(folder: Path) -> None:
+    """Curves of the run's records; none without the extra `plots`."""
+    records = read_metrics(folder)
+    if not records:
+        return
+    try:
+        curves = plots.curves(records)
+    except UserError as error:
+        logger.info("no curves drawn: %s", error)
+        return
+    write_text(folder / "curves.svg", curves)

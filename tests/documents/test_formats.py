@@ -8,7 +8,7 @@ import pytest
 
 from transformer.config import UserError
 from transformer.documents.formats import Document, html, read
-from transformer.documents.markup import cut
+from transformer.documents.markup import split_at_marks
 
 pytest.importorskip("docx", reason="needs the extra `serve`")
 MOST = 2**20
@@ -18,7 +18,9 @@ def shouted(document: Document) -> bytes:
     marks = document.marks or ((),) * len(document.texts)
     return document.write(
         [
-            [(piece.upper(), mark) for piece, mark in cut(text, own)] if own else text.upper()
+            [(piece.upper(), mark) for piece, mark in split_at_marks(text, own)]
+            if own
+            else text.upper()
             for text, own in zip(document.texts, marks, strict=True)
         ]
     )

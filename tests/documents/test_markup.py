@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from transformer.documents.markup import cut, located, placed
+from transformer.documents.markup import located, project_markup, split_at_marks
 
 SOURCE = "El coche rojo."
 TARGET = "The red car."
@@ -26,7 +26,7 @@ WEIGHTS = [[0.9, 0, 0, 0], [0, 0.1, 0.8, 0.1], [0, 0.8, 0.1, 0], [0, 0, 0.5, 0.4
 def test_a_mark_goes_where_its_words_go(
     marks: list[tuple[int, int]], expected: list[tuple[str, int | None]]
 ) -> None:
-    assert placed((SOURCE, TARGET), marks, WORDS, WEIGHTS) == expected
+    assert project_markup((SOURCE, TARGET), marks, WORDS, WEIGHTS) == expected
 
 
 def test_every_mark_and_every_character_is_kept_whatever_the_weights() -> None:
@@ -35,7 +35,7 @@ def test_every_mark_and_every_character_is_kept_whatever_the_weights() -> None:
         weights = [[draw.random() ** 8 for _ in WORDS[0]] for _ in WORDS[1]]
         edges = sorted(draw.sample(range(len(SOURCE) + 1), 2 * draw.randint(1, 5)))
         marks = list(zip(edges[::2], edges[1::2], strict=True))
-        found = placed((SOURCE, TARGET), marks, WORDS, weights)
+        found = project_markup((SOURCE, TARGET), marks, WORDS, weights)
         assert "".join(text for text, _ in found) == TARGET
         assert sorted(m for _, m in found if m is not None) == list(range(len(marks)))
 
@@ -43,8 +43,13 @@ def test_every_mark_and_every_character_is_kept_whatever_the_weights() -> None:
 def test_words_that_are_not_there_are_an_error() -> None:
     assert located("a b a", ["a", "a"]) == [(0, 1), (4, 5)]
     with pytest.raises(ValueError, match="substring not found"):
-        placed((SOURCE, "Another."), [(0, 2)], WORDS, WEIGHTS)
+        project_markup((SOURCE, "Another."), [(0, 2)], WORDS, WEIGHTS)
 
 
 def test_a_text_is_cut_at_its_marks() -> None:
-    assert cut("abcd", [(0, 1), (2, 3)]) == [("a", 0), ("b", None), ("c", 1), ("d", None)]
+    assert split_at_marks("abcd", [(0, 1), (2, 3)]) == [
+        ("a", 0),
+        ("b", None),
+        ("c", 1),
+        ("d", None),
+    ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import UserError
 from transformer.documents import word
-from transformer.documents.markup import Filled, Span
+from transformer.documents.markup import MarkedText, Span
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -40,7 +40,7 @@ class Document:
     """
 
     texts: tuple[str, ...]
-    write: Callable[[Sequence[str | Filled]], bytes]
+    write: Callable[[Sequence[str | MarkedText]], bytes]
     marks: tuple[tuple[Span, ...], ...] = ()  # of each text, where there are any at all
 
 
@@ -78,7 +78,7 @@ def _srt(text: str) -> Document:
     # A sentence often runs over two lines of a subtitle; who speaks next begins with a dash.
     parts = [_TAG.split(_BROKEN.sub(" ", entry.content)) for entry in entries]
 
-    def write(texts: Sequence[str | Filled]) -> bytes:
+    def write(texts: Sequence[str | MarkedText]) -> bytes:
         following = iter(texts)
         for entry, pieces in zip(entries, parts, strict=True):
             entry.content = "".join(
@@ -104,7 +104,7 @@ def _html(text: str) -> Document:
             node.SUFFIX = ">"  # or it would be followed by a line more each time
     lines = list(_lines(list(_texts(soup))))
 
-    def write(texts: Sequence[str | Filled]) -> bytes:
+    def write(texts: Sequence[str | MarkedText]) -> bytes:
         for line, translation in zip(lines, texts, strict=True):
             if isinstance(translation, str):
                 line[0].replace_with(translation)
@@ -165,7 +165,7 @@ def _marked(line: "Sequence[NavigableString]") -> tuple[Span, ...]:
     return tuple(marks)
 
 
-def _rewrite(line: "Sequence[NavigableString]", filled: Filled) -> None:
+def _rewrite(line: "Sequence[NavigableString]", filled: MarkedText) -> None:
     """Puts the elements of a line where their words now are, each once, and the text between."""
     from bs4.element import NavigableString
 

@@ -8,12 +8,12 @@ strings and weights; no markup language and no model.
 from collections.abc import Sequence
 
 Span = tuple[int, int]
-Filled = list[tuple[str, int | None]]  # pieces of a text, each with its mark's number or none
+MarkedText = list[tuple[str, int | None]]  # pieces of a text, each with its mark's number or none
 
 
-def cut(text: str, marks: Sequence[Span]) -> Filled:
+def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
     """A text in pieces, at the edges of its marks."""
-    pieces: Filled = []
+    pieces: MarkedText = []
     end = 0
     for mark, (start, stop) in enumerate(marks):
         pieces += [(text[end:start], None), (text[start:stop], mark)]
@@ -32,12 +32,12 @@ def located(text: str, words: Sequence[str]) -> list[Span]:
     return spans
 
 
-def placed(
+def project_markup(
     sentences: tuple[str, str],
     marks: Sequence[Span],
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
-) -> Filled:
+) -> MarkedText:
     """The translation in pieces: (source, target), spans of the source, their words, (T, S).
 
     ValueError where the words are not those of the sentences.
@@ -59,7 +59,7 @@ def placed(
         while last - first > 1 and not _same_edge(words[1][first], inner[0]):
             first += 1
         windows[mark] = first, last
-    pieces: Filled = []
+    pieces: MarkedText = []
     end = 0
     for mark, (first, last) in sorted(windows.items(), key=lambda one: one[1]):
         start = at_target[first][0] if first < last else end

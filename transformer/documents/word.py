@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.markup import Filled, Span
+from transformer.documents.markup import MarkedText, Span
 
 UNPACKED = 64  # times that a document may be larger unpacked than the limit of a file
-Write = Callable[[Sequence[str | Filled]], bytes]
+Write = Callable[[Sequence[str | MarkedText]], bytes]
 Marks = tuple[Span, ...]
 
 
@@ -35,7 +35,7 @@ def read(content: bytes, max_bytes: int) -> tuple[tuple[str, ...], Write, tuple[
         raise UserError(f"expected a Word document, got {type(error).__name__}") from None
     lines = [line for paragraph in _paragraphs(opened) for line in _stretches(paragraph)]
 
-    def write(texts: Sequence[str | Filled]) -> bytes:
+    def write(texts: Sequence[str | MarkedText]) -> bytes:
         for line, text in zip(lines, texts, strict=True):
             _rerun(line, [(text, None)] if isinstance(text, str) else text)
         written = io.BytesIO()
@@ -107,7 +107,7 @@ def _looks(groups: Sequence[Sequence[Any]]) -> tuple[Span, ...]:
     return tuple(marks)
 
 
-def _rerun(groups: Sequence[Sequence[Any]], filled: Filled) -> None:
+def _rerun(groups: Sequence[Sequence[Any]], filled: MarkedText) -> None:
     """Writes a stretch anew: each piece is a copy of the first run of its look."""
     usual = _usual(groups)
     plain = next(group[0] for group in groups if _look(group[0]) == usual)

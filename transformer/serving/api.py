@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import ServeConfig
 from transformer.documents import formats
-from transformer.documents.markup import Filled, cut
+from transformer.documents.markup import MarkedText, split_at_marks
 from transformer.serving import schema
 from transformer.serving.access import Refused
 from transformer.serving.schema import Pair
@@ -109,7 +109,9 @@ class Answers:
         candidates = [_unchanged((await asyncio.to_thread(document.write, filled)).decode())]
         if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
             marks = document.marks
-            cuts = [cut(one, own) for one, own in zip(document.texts, marks, strict=True)]
+            cuts = [
+                split_at_marks(one, own) for one, own in zip(document.texts, marks, strict=True)
+            ]
             pieces = [piece for one in cuts for piece, _ in one]
             found = await self._service.translate(pieces, pair, n_best)
             candidates += [_unchanged(_alternative(text, cuts, found, k)) for k in range(1, n_best)]
@@ -185,7 +187,9 @@ class Answers:
         }
 
 
-def _alternative(text: str, cuts: Sequence[Filled], found: Sequence[Translation], k: int) -> str:
+def _alternative(
+    text: str, cuts: Sequence[MarkedText], found: Sequence[Translation], k: int
+) -> str:
     """A page with the k-th candidate of each of its pieces, or the last."""
     following = iter(one.candidates[min(k, len(one.candidates) - 1)].text for one in found)
     filled = [[(next(following), mark) for _, mark in one] for one in cuts]

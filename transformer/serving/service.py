@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer.config import DecodeConfig, UserError
 from transformer.documents.formats import Document
-from transformer.documents.markup import Filled, Span, cut, placed
+from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
 from transformer.explain.trace import Alternative, Trace, alternatives, trace
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.sentences import Segment
@@ -91,12 +91,12 @@ class Service:
 
     async def fill(
         self, document: Document, pair: Pair
-    ) -> tuple[list[str | Filled], tuple[str, ...]]:
+    ) -> tuple[list[str | MarkedText], tuple[str, ...]]:
         """The translations of a document's texts, their marks in their places; and warnings."""
         marks = document.marks or ((),) * len(document.texts)
         plain = [text for text, own in zip(document.texts, marks, strict=True) if not own]
         found = iter(await self.translate(plain, pair))
-        filled: list[str | Filled] = []
+        filled: list[str | MarkedText] = []
         warnings: list[str] = []
         for text, own in zip(document.texts, marks, strict=True):
             if own:
@@ -113,7 +113,7 @@ class Service:
 
     async def _filled(
         self, text: str, marks: Sequence[tuple[Span, int]], pair: Pair
-    ) -> tuple[Filled, list[str]]:
+    ) -> tuple[MarkedText, list[str]]:
         """A text in pieces by the attention of its words; a mark over sentences goes by itself."""
         layout = self._layout(text, pair)
         ends = [*itertools.accumulate(len(segment.text) for segment in layout.segments)]
@@ -129,7 +129,7 @@ class Service:
             )
             pieces = [*before[0], (inner.text, number), *after[0]]
             return pieces, [*before[1], *inner.warnings, *after[1]]
-        found: Filled = []
+        found: MarkedText = []
         end = 0
         parts = await self.inspect(text, pair)
         for part in parts:
@@ -140,7 +140,7 @@ class Service:
             try:
                 pieces = _marked(part, spans)
             except ValueError:
-                cuts = cut(part.text, spans)
+                cuts = split_at_marks(part.text, spans)
                 apart = await self.translate([one for one, _ in cuts], pair)
                 pieces = [(one.text, mark) for one, (_, mark) in zip(apart, cuts, strict=True)]
             found += [(one, None if mark is None else numbers[mark]) for one, mark in pieces]
@@ -201,7 +201,7 @@ class Service:
         return Part(one.text, translated.text, own, translated.warnings)
 
 
-def _marked(part: Part, marks: Sequence[Span]) -> Filled:
+def _marked(part: Part, marks: Sequence[Span]) -> MarkedText:
     """A sentence's translation in pieces; ValueError where nothing tells where its marks are."""
     if not marks:
         return [(part.target, None)]
@@ -209,7 +209,7 @@ def _marked(part: Part, marks: Sequence[Span]) -> Filled:
         raise ValueError("expected a sentence that was looked into")
     names = part.trace.source_words, part.trace.target_words
     words = [one.text for one in names[0]], [one.text for one in names[1]]
-    return placed((part.text, part.target), marks, words, part.trace.alignment().tolist())
+    return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
 
 
 def _cost(item: Any) -> int:

@@ -21,7 +21,7 @@ from transformer.command import run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.corpus import noise
 from transformer.evaluation import challenge
-from transformer.evaluation.analysis import Texts
+from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
 from transformer.translation.guard import Careful
@@ -74,16 +74,16 @@ def slices(plain: Translator, pairs: Pairs) -> list[tuple[str, ...]]:
     return rows
 
 
-def measured(plain: Translator, texts: Texts, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
+def measured(plain: Translator, test_set: TestSet, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
     """A row for each search: set, system, BLEU, chrF2, source of the figure."""
     for name, decode in SEARCHES.items():
-        outputs = [one.text for one in plain.translate(texts.sources, decode)]
-        found = scores(outputs, texts.references, n_bootstrap, ("BLEU", "chrF2"))
+        outputs = [one.text for one in plain.translate(test_set.sources, decode)]
+        found = scores(outputs, test_set.references, n_bootstrap, ("BLEU", "chrF2"))
         values = [
             f"{s.value:.1f}" if s.low is None else f"{s.value:.1f} [{s.low:.1f}, {s.high:.1f}]"
             for s in found
         ]
-        yield texts.name, f"this model, {name}", *values, f"{len(outputs)} pairs, here"
+        yield test_set.name, f"this model, {name}", *values, f"{len(outputs)} pairs, here"
 
 
 def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -103,7 +103,7 @@ def challenge_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]
     """By kind: texts, those of right form, those right in words too; and each that is not."""
     every = challenge.read(DATA / "challenge.tsv")
     cases = [case for case in every if case.src_lang == plain.src_lang]
-    verdicts = challenge.judged(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
+    verdicts = challenge.judge(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
     total, form, words = Counter[str](), Counter[str](), Counter[str]()
     for one in verdicts:
         for kind in (one.case.kind, "all"):
@@ -127,7 +127,7 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
     print(f"\n## {'-'.join(langs)}: {folder} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
-    rows = [row for texts in sets for row in measured(plain, texts, args.n_bootstrap)]
+    rows = [row for test_set in sets for row in measured(plain, test_set, args.n_bootstrap)]
     rows = sorted([*rows, *published(langs, names)], key=lambda row: names.index(row[0]))
     print(markdown(("test set", "system", "BLEU", "chrF2", "from"), rows), flush=True)
     if sets:

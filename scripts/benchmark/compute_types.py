@@ -17,7 +17,7 @@ from transformer.config import DecodeConfig
 from transformer.decoding.cpu_engine import Engine
 from transformer.decoding.linear import fits_native
 from transformer.decoding.search import BatchDecoder, StepModel
-from transformer.evaluation.analysis import Texts
+from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
 from transformer.translation.translator import Translation, Translator
@@ -40,21 +40,23 @@ def ways(plain: Translator) -> dict[str, Callable[[], StepModel]]:
     return found
 
 
-def rows(sets: Sequence[Texts], found: Mapping[str, Sequence[Translation]]) -> Iterator[list[str]]:
+def rows(
+    sets: Sequence[TestSet], found: Mapping[str, Sequence[Translation]]
+) -> Iterator[list[str]]:
     """By test set and way: BLEU, its difference to float32, how many sentences are the same.
 
     `found` has the translations of all sets, one set after the other.
     """
     start = 0
-    for texts in sets:
-        end = start + len(texts.sources)
+    for test_set in sets:
+        end = start + len(test_set.sources)
         parts = {name: every[start:end] for name, every in found.items()}
-        scores = {name: bleu([r.text for r in p], texts.references) for name, p in parts.items()}
+        scores = {name: bleu([r.text for r in p], test_set.references) for name, p in parts.items()}
         tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
         for name, score in scores.items():
             same = sum(a == b for a, b in zip(tokens[name], tokens["plain model"], strict=True))
-            gap = score - scores["float32"]
-            yield [texts.name, name, f"{score:.2f}", f"{gap:+.2f}", f"{same:,} of {end - start:,}"]
+            gap, n_same = score - scores["float32"], f"{same:,} of {end - start:,}"
+            yield [test_set.name, name, f"{score:.2f}", f"{gap:+.2f}", n_same]
         start = end
 
 
@@ -64,7 +66,7 @@ def compare(args: argparse.Namespace) -> None:
     langs = plain.src_lang, plain.tgt_lang
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
-    sources = [source for texts in sets for source in texts.sources]
+    sources = [source for test_set in sets for source in test_set.sources]
     found = {}
     for name, packed in ways(plain).items():
         plain.decoder = BatchDecoder(packed())

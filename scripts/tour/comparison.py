@@ -27,7 +27,7 @@ from transformer.config import (
     model_config,  # fmt: skip
 )
 from transformer.corpus import batching
-from transformer.corpus.augmentation import micro_batch, seed_of
+from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.decoding.search import greedy_search
@@ -117,7 +117,7 @@ class Training:
         lengths = self.data.pairs.lengths
         plan = batching.plan(lengths, rows, settings.batch_tokens, settings.seed, number)
         for i, chosen in enumerate(plan):
-            seed = seed_of(settings.seed, number, i)
+            seed = derive_seed(settings.seed, number, i)
             torch.manual_seed(seed)
             batch = micro_batch(
                 self.data, chosen.tolist(), self.config, self.model.config.max_len, seed

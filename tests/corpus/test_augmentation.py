@@ -9,7 +9,7 @@ import torch
 
 from transformer.config import NOISE_PRESETS, PAD_ID, SLOTS, TrainConfig
 from transformer.corpus import augmentation, noise
-from transformer.corpus.augmentation import altered, joined, micro_batch, resampled, within
+from transformer.corpus.augmentation import apply_noise, join_pairs, micro_batch, resampled, within
 from transformer.corpus.batching import TokenPairs, collate
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
@@ -52,7 +52,7 @@ def test_without_noise_a_batch_is_what_it_always_was(
         rng = random.Random(1)
         drawn = [[resampled(x, data.tokenizer, alpha, MAX_LEN, rng) for x in p] for p in pairs]
         pairs = [(src, tgt) for src, tgt in drawn]
-    monkeypatch.delattr(augmentation, "altered")
+    monkeypatch.delattr(augmentation, "apply_noise")
     assert same(batch(data, sample_alpha=alpha), collate(pairs))
 
 
@@ -105,12 +105,12 @@ def test_joined_pairs_stay_single_where_they_get_too_long_or_have_slots(
     data: PreparedCorpus,
 ) -> None:
     pairs = [([i] * 3, [i] * 4) for i in range(20, 25)]
-    assert joined(pairs, {1}, 2, 9, data.tokenizer) == [
+    assert join_pairs(pairs, {1}, 2, 9, data.tokenizer) == [
         pairs[1],
         ([20] * 3 + [22] * 3, [20] * 4 + [22] * 4),
         ([23] * 3 + [24] * 3, [23] * 4 + [24] * 4),
     ]
-    assert joined(pairs, (), 2, 8, data.tokenizer) == pairs
+    assert join_pairs(pairs, (), 2, 8, data.tokenizer) == pairs
 
 
 def test_no_pair_gets_longer_than_the_model_reads(data: PreparedCorpus) -> None:
@@ -118,7 +118,7 @@ def test_no_pair_gets_longer_than_the_model_reads(data: PreparedCorpus) -> None:
     longest = max(len(side) for pair in pairs for side in pair)
     for name in noise.STYLES:
         changes: dict[str, Any] = {name: 1.0}
-        new = altered(pairs, data.tokenizer, TrainConfig(**changes), longest + 1, 1)
+        new = apply_noise(pairs, data.tokenizer, TrainConfig(**changes), longest + 1, 1)
         assert max(len(side) for pair in new for side in pair) <= longest
 
 
@@ -127,7 +127,7 @@ def test_single_pairs_hardly_widen_a_batch(data: PreparedCorpus) -> None:
     wide = max(len(src) for src, _ in pairs)
     for seed in range(10):
         config = TrainConfig(noise_accents=1.0, noise_typos=1.0)
-        new = altered(pairs, data.tokenizer, config, MAX_LEN, seed)
+        new = apply_noise(pairs, data.tokenizer, config, MAX_LEN, seed)
         assert new != pairs
         assert max(len(src) for src, _ in new) <= round(augmentation.SLACK * wide)
 

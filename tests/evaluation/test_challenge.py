@@ -1,4 +1,4 @@
-"""The battery: its judge can fail, and the released model keeps the form of every text in it."""
+"""The challenge set: its judge can fail, and the released model keeps the form of its texts."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from transformer.config import UserError
 from transformer.evaluation import challenge
-from transformer.evaluation.challenge import Case
+from transformer.evaluation.challenge import ChallengeCase
 from transformer.translation.guard import Careful
 from transformer.translation.translator import Candidate, Translation, Translator
 
@@ -16,7 +16,7 @@ CASES = challenge.read(ROOT / "data" / "challenge.tsv")
 
 def verdict(source: str, output: str, *expected: tuple[str, ...]) -> challenge.Verdict:
     said = Translation(source=source, candidates=(Candidate(text=output, score=0, tokens=()),))
-    (found,) = challenge.judged([Case("es", "", source, expected)], [said])
+    (found,) = challenge.judge([ChallengeCase("es", "", source, expected)], [said])
     return found
 
 
@@ -46,10 +46,10 @@ def test_one_of_the_ways_to_say_each_word_must_be_there() -> None:
 def test_a_warning_is_a_wrong_form() -> None:
     candidates = (Candidate(text="Hi.", score=0, tokens=()),)
     said = Translation(source="Hola.", candidates=candidates, warnings=("too short",))
-    assert challenge.judged([Case("es", "", "Hola.", ())], [said])[0].form == ("too short",)
+    assert challenge.judge([ChallengeCase("es", "", "Hola.", ())], [said])[0].form == ("too short",)
 
 
-def test_the_battery_covers_both_directions_alike() -> None:
+def test_the_challenge_set_covers_both_directions_alike() -> None:
     kinds = [{case.kind for case in CASES if case.src_lang == lang} for lang in ("es", "en")]
     assert len(CASES) > 120
     assert len(kinds[0] & kinds[1]) >= 12
@@ -69,6 +69,6 @@ def test_the_released_model_keeps_the_form(name: str) -> None:
         pytest.skip(f"no {name} is released")
     careful = Careful(Translator.load(folder, "cpu", "float32"))
     cases = [case for case in CASES if case.src_lang == careful.src_lang]
-    found = challenge.judged(cases, careful.translate([case.source for case in cases]))
+    found = challenge.judge(cases, careful.translate([case.source for case in cases]))
     wrong = [(one.case.source, one.output, one.form) for one in found if one.form]
     assert len(wrong) <= len(cases) // 50, wrong

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from transformer.evaluation.metrics import bleu, differences, scores, sentence_chrf
+from transformer.evaluation.metrics import bleu, paired_differences, scores, sentence_chrf
 
 METRICS = ["-m", "bleu", "chrf", "ter", "--width", "8", "--quiet"]
 WORDS = ["the", "old", "cat", "dog", "river", "of", "sees", ",", "¿ñandú?", "3.5", "%", "U.S.", "."]
@@ -62,7 +62,7 @@ def test_p_values_are_those_of_the_command(tmp_path: Path) -> None:
         tmp_path, "ref", "-i", "base", "hyp", "--paired-bs", "-f", "text", "--no-color",
         ref=REFERENCES, base=BASELINE, hyp=HYPOTHESES,
     )  # fmt: skip
-    found = differences(HYPOTHESES, BASELINE, REFERENCES)
+    found = paired_differences(HYPOTHESES, BASELINE, REFERENCES)
     values = re.findall(r"([\d.]+) \([\d.]+ ± ", printed)
     assert values == [
         f"{v:.8f}" for v in (*(d.baseline for d in found), *(d.system for d in found))
@@ -73,16 +73,16 @@ def test_p_values_are_those_of_the_command(tmp_path: Path) -> None:
 
 def test_a_much_worse_system_differs_significantly() -> None:
     worse = made_up(60, seed=1, noise=0.9)
-    assert all(d.p_value < 0.05 for d in differences(worse, REFERENCES, REFERENCES))
+    assert all(d.p_value < 0.05 for d in paired_differences(worse, REFERENCES, REFERENCES))
 
 
 def test_identical_systems_do_not_differ() -> None:
-    assert [d.p_value for d in differences(HYPOTHESES, HYPOTHESES, REFERENCES)] == [1, 1, 1]
+    assert [d.p_value for d in paired_differences(HYPOTHESES, HYPOTHESES, REFERENCES)] == [1, 1, 1]
 
 
 def test_a_metric_that_does_not_see_the_change_shows_no_difference() -> None:
     shouted = [text.upper() for text in REFERENCES]
-    by_metric = {d.metric: d for d in differences(shouted, REFERENCES, REFERENCES)}
+    by_metric = {d.metric: d for d in paired_differences(shouted, REFERENCES, REFERENCES)}
     assert by_metric["TER"].p_value == 1  # TER ignores case
     assert by_metric["BLEU"].p_value < 0.05
 
@@ -130,4 +130,4 @@ def test_scores_of_unequal_or_no_lines_are_refused(n: int) -> None:
     with pytest.raises(ValueError, match="as many hypotheses as references"):
         bleu(["a"], [])
     with pytest.raises(ValueError, match="as many hypotheses as references"):
-        differences(["a"], ["a", "b"], ["a"])
+        paired_differences(["a"], ["a", "b"], ["a"])

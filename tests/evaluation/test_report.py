@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from transformer.config import DecodeConfig
-from transformer.evaluation.analysis import Speed, Texts, judge
+from transformer.evaluation import analysis
+from transformer.evaluation.analysis import Speed, analyse
 from transformer.evaluation.machine import Machine
 from transformer.evaluation.report import FORMAT, Report, page, table, to_json
 
@@ -19,7 +20,7 @@ VOID = {"meta", "br"}
 
 
 def report(name: str = "set") -> Report:
-    texts = Texts(
+    texts = analysis.TestSet(
         name=name,
         spec="set.tsv",
         sources=("uno dos", EVIL, "tres"),
@@ -38,7 +39,7 @@ def report(name: str = "set") -> Report:
             date="2030-01-01T00:00:00+00:00", device="cpu", processor="x", threads=2,
             torch="2", python="3", commit=None,
         ),
-        sets=(judge(texts, speed, "old & grey", n_bootstrap=50),),
+        sets=(analyse(texts, speed, "old & grey", n_bootstrap=50),),
     )  # fmt: skip
 
 

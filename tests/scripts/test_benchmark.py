@@ -33,7 +33,7 @@ def quiet(line: str) -> None:
     """Takes a line of progress."""
 
 
-def small(**changes: Any) -> ModelConfig:
+def small_config(**changes: Any) -> ModelConfig:
     sizes = {"vocab_size": 500, "d_model": 64, "n_heads": 4, "d_ff": 128, "max_len": 130}
     layers = {"n_encoder_layers": 2, "n_decoder_layers": 2}
     return ModelConfig(**{**sizes, **layers, **changes})
@@ -44,14 +44,14 @@ def small(**changes: Any) -> ModelConfig:
 def test_the_copying_model_copies_sentences_of_mixed_lengths(
     norm: str, shape: dict[str, int]
 ) -> None:
-    model = copy_model.copy_model(small(norm=norm, **shape))
+    model = copy_model.copy_model(small_config(norm=norm, **shape))
     sources = copy_model.sentences(50, 500, seed=3)
     found = search(model, source_batch(sources), GREEDY)
     assert [list(best.ids) for best, *_ in found] == sources
 
 
 def test_the_copying_model_copies_in_bfloat16_and_with_beams() -> None:
-    model = copy_model.copy_model(small()).bfloat16()
+    model = copy_model.copy_model(small_config()).bfloat16()
     sources = copy_model.sentences(12, 500, seed=4)
     for config in (GREEDY, BEAMS):
         found = search(model, source_batch(sources), config)
@@ -59,14 +59,14 @@ def test_the_copying_model_copies_in_bfloat16_and_with_beams() -> None:
 
 
 def test_the_copying_model_has_no_zeros_to_skip() -> None:
-    model = copy_model.copy_model(small())
+    model = copy_model.copy_model(small_config())
     assert all(bool((parameter != 0).all()) for parameter in model.parameters())
 
 
 def test_a_model_that_cannot_copy_is_refused() -> None:
     for shape in ({"positions": "learned"}, {"d_model": 32}, {"max_len": 40}):
         with pytest.raises(UserError, match="a model that copies"):
-            copy_model.copy_model(small(**shape))
+            copy_model.copy_model(small_config(**shape))
 
 
 def test_random_sentences_are_5_to_60_tokens_and_24_on_average() -> None:
@@ -91,7 +91,7 @@ def test_batches_hold_each_sentence_once_the_longest_first() -> None:
 
 
 def decoder_of(name: str, folder: Path) -> rivals.Decoder:
-    rivals.write_weights(copy_model.copy_model(small()), folder, [name])
+    rivals.write_weights(copy_model.copy_model(small_config()), folder, [name])
     return rivals.open_decoder(name, folder)
 
 
@@ -291,7 +291,7 @@ def test_one_command_measures_and_prints(
 
 
 def test_an_engine_that_breaks_stops_the_measurement(tmp_path: Path) -> None:
-    rivals.write_weights(copy_model.copy_model(small()), tmp_path, [])
+    rivals.write_weights(copy_model.copy_model(small_config()), tmp_path, [])
     team = teams.Team("plain float32", tmp_path)
     too_long = [[5] * 200]
     with pytest.raises(RuntimeError, match="max_len = 130"):

@@ -13,8 +13,8 @@ from transformer.training.run import (
     Ending,
     TrainingState,
     append,
+    changed_settings,
     clock,
-    differences,
     limit_reached,
     model_card,
     progress_line,
@@ -129,12 +129,12 @@ def test_a_line_that_a_crash_cut_short_is_passed_over(
 def test_differences_name_the_settings_before_and_now() -> None:
     before = {"seed": 1, "preset": "tiny", "max_steps": 10, "gone": 3}
     now = {"seed": 2, "preset": "tiny", "max_steps": 20, "new": 4}
-    assert differences(before, now, ["max_steps"]) == [
+    assert changed_settings(before, now, ["max_steps"]) == [
         "gone was 3 and is None",
         "new was None and is 4",
         "seed was 1 and is 2",
     ]
-    assert differences(before, before, []) == []
+    assert changed_settings(before, before, []) == []
 
 
 def test_a_card_tells_how_the_model_was_made() -> None:

@@ -21,7 +21,7 @@ SLACK = 1.15  # by how much single pairs may widen a batch
 _SLOTS = frozenset(SLOTS)
 
 
-def seed_of(*numbers: int) -> int:
+def derive_seed(*numbers: int) -> int:
     """One 63-bit seed out of several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -35,7 +35,7 @@ def resampled(
     return new if len(new) < max_len else ids
 
 
-def altered(
+def apply_noise(
     pairs: Sequence[IdPair], tokenizer: Tokenizer, config: TrainConfig, max_len: int, seed: int
 ) -> list[IdPair]:
     """The pairs, some of them altered, or all in one style; none longer than the model reads.
@@ -67,11 +67,11 @@ def altered(
                 if not _SLOTS.isdisjoint(after[0]):
                     slotted.add(i)
     if name == "noise_joined":
-        return joined(new, slotted, rng.choice((2, 3)), max_len, tokenizer)
+        return join_pairs(new, slotted, rng.choice((2, 3)), max_len, tokenizer)
     return within(new, config.batch_tokens, rng) if style else new
 
 
-def joined(
+def join_pairs(
     pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
 ) -> list[IdPair]:
     """The pairs joined n in a row, but those `alone` and those that would get too long.
@@ -106,7 +106,7 @@ def micro_batch(
     """The named pairs, padded; under subword sampling (Kudo 2018) and noise as the config says."""
     pairs = [data.pairs[int(i)] for i in rows]
     if noise.is_on(config):
-        pairs = altered(pairs, data.tokenizer, config, max_len, seed_of(seed, 1))
+        pairs = apply_noise(pairs, data.tokenizer, config, max_len, derive_seed(seed, 1))
     if alpha := config.sample_alpha:
         rng = random.Random(seed)
         new = [[resampled(x, data.tokenizer, alpha, max_len, rng) for x in p] for p in pairs]

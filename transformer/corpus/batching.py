@@ -132,7 +132,7 @@ def epoch_indices(weights: Sequence[tuple[int, float]], seed: int, epoch: int) -
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
 
 
-def _cut(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
+def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
     """Consecutive runs of `order` whose padded cost stays within the budget."""
     batches: list[Indices] = []
     start, longest_src, longest_tgt = 0, 0, 0
@@ -182,7 +182,7 @@ def plan(
     rng = np.random.default_rng([seed, epoch, 0])
     shuffled = indices[rng.permutation(len(indices))]
     order = shuffled[np.lexsort((src[shuffled], tgt[shuffled]))]
-    batches = _divisible(_cut(order, src, tgt, budget), group)
+    batches = _divisible(_split_by_budget(order, src, tgt, budget), group)
     return [batches[i] for i in rng.permutation(len(batches))]
 
 

@@ -1,10 +1,10 @@
 """What is found out about one system on one test set: scores, lengths, faults, examples.
 
-Everything is computed on lists of lines, one sentence each. Knows no model, no file and no
-page; the metrics themselves are those of `evaluate`.
+Everything is computed on lists of lines, one sentence each.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,19 +13,19 @@ from transformer.evaluation.metrics import (
     Difference,
     Memory,
     Score,
-    differences,
+    paired_differences,
     scores,
     sentence_chrf,
 )
+from transformer.translation.faults import faults
 
 N_SHOWN = 20  # sentences in a list of examples
 BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
 RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the last takes all above
-MAX_GRAM, N_REPEATS = 4, 4  # a fault: 1 to 4 words, 4 times in a row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Texts:
+class TestSet:
     """A test set and what became of it: one entry a line, no line break within."""
 
     name: str
@@ -72,7 +72,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sentence:
+class SentenceResult:
     """One line, counted from 1, with its sentence chrF; the last two only in a comparison."""
 
     line: int
@@ -85,8 +85,8 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Faults:
-    """Outputs that are empty, that equal their source, that say 1 to 4 words 4 times in a row."""
+class FaultCounts:
+    """Outputs that are empty, copy their source, repeat themselves, as `faults` sees it."""
 
     empty: int
     copies: int
@@ -101,8 +101,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     better: int
     worse: int
-    gains: tuple[Sentence, ...]
-    losses: tuple[Sentence, ...]
+    gains: tuple[SentenceResult, ...]
+    losses: tuple[SentenceResult, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,39 +120,39 @@ class SetReport:
     scores: tuple[Score, ...]
     commands: tuple[str, ...]
     buckets: tuple[Bucket, ...]
-    faults: Faults
+    faults: FaultCounts
     length_ratio: float
     length_ratios: tuple[int, ...]
-    worst: tuple[Sentence, ...]
+    worst: tuple[SentenceResult, ...]
     speed: Speed | None
     comparison: Comparison | None
 
 
-def judge(
-    texts: Texts,
+def analyse(
+    test_set: TestSet,
     speed: Speed | None = None,
     baseline: str = "",
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> SetReport:
     """Finds all that a report says of a translated test set; `baseline` names the other system."""
     memory: Memory = {}
-    chrf = sentence_chrf(texts.hypotheses, texts.references)
+    chrf = sentence_chrf(test_set.hypotheses, test_set.references)
     by_chrf = sorted(range(len(chrf)), key=chrf.__getitem__)
     return SetReport(
-        name=texts.name,
-        spec=texts.spec,
-        sentences=len(texts.sources),
-        source_words=sum(map(n_words, texts.sources)),
-        scores=scores(texts.hypotheses, texts.references, n_bootstrap, memory=memory),
-        commands=texts.commands(),
-        buckets=buckets(texts, n_bootstrap),
-        faults=faults(texts.sources, texts.hypotheses),
-        length_ratio=sum(map(n_words, texts.hypotheses))
-        / max(sum(map(n_words, texts.references)), 1),
-        length_ratios=length_ratios(texts.hypotheses, texts.references),
-        worst=tuple(_sentence(texts, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
+        name=test_set.name,
+        spec=test_set.spec,
+        sentences=len(test_set.sources),
+        source_words=sum(map(n_words, test_set.sources)),
+        scores=scores(test_set.hypotheses, test_set.references, n_bootstrap, memory=memory),
+        commands=test_set.commands(),
+        buckets=buckets(test_set, n_bootstrap),
+        faults=count_faults(test_set.sources, test_set.hypotheses),
+        length_ratio=sum(map(n_words, test_set.hypotheses))
+        / max(sum(map(n_words, test_set.references)), 1),
+        length_ratios=length_ratios(test_set.hypotheses, test_set.references),
+        worst=tuple(_sentence(test_set, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
         speed=speed,
-        comparison=_comparison(texts, chrf, baseline, n_bootstrap, memory),
+        comparison=_comparison(test_set, chrf, baseline, n_bootstrap, memory),
     )
 
 
@@ -169,17 +169,17 @@ def n_words(text: str) -> int:
     return len(text.split())
 
 
-def buckets(texts: Texts, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
+def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
     """BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
     members: list[list[int]] = [[] for _ in range(len(BUCKETS) + 1)]
-    for i, source in enumerate(texts.sources):
+    for i, source in enumerate(test_set.sources):
         members[bisect_left(BUCKETS, n_words(source))].append(i)
     starts = [1, *(last + 1 for last in BUCKETS)]
     names = [f"{first}-{last}" for first, last in zip(starts, BUCKETS, strict=False)]
     found = []
     for name, chosen in zip([*names, f"{starts[-1]}+"], members, strict=True):
-        hypotheses = [texts.hypotheses[i] for i in chosen]
-        references = [texts.references[i] for i in chosen]
+        hypotheses = [test_set.hypotheses[i] for i in chosen]
+        references = [test_set.references[i] for i in chosen]
         some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
         found.append(Bucket(words=name, sentences=len(chosen), scores=some))
     return tuple(found)
@@ -194,58 +194,50 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
     return tuple(counts)
 
 
-def faults(sources: Sequence[str], hypotheses: Sequence[str]) -> Faults:
+def count_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> FaultCounts:
     """Counts what can be seen to be wrong without a reference."""
-    pairs = list(zip(sources, hypotheses, strict=True))
-    return Faults(
-        empty=sum(not hyp.strip() for hyp in hypotheses),
-        copies=sum(bool(hyp.strip()) and src == hyp for src, hyp in pairs),
-        repetitions=sum(map(is_repetitive, hypotheses)),
+    codes = Counter(
+        fault.code
+        for source, hypothesis in zip(sources, hypotheses, strict=True)
+        for fault in faults(source, hypothesis)
+    )
+    return FaultCounts(
+        empty=codes["empty"], copies=codes["copied source"], repetitions=codes["repetition"]
     )
 
 
-def is_repetitive(text: str) -> bool:
-    """Whether 1 to 4 words stand there 4 times or more in a row."""
-    words = text.split()
-    for n in range(1, MAX_GRAM + 1):
-        run = 0  # words up to here that equal the word n places before
-        for earlier, later in zip(words, words[n:], strict=False):
-            run = run + 1 if earlier == later else 0
-            if run >= n * (N_REPEATS - 1):
-                return True
-    return False
-
-
-def _sentence(texts: Texts, i: int, chrf: float, gain: float | None = None) -> Sentence:
-    return Sentence(
+def _sentence(test_set: TestSet, i: int, chrf: float, gain: float | None = None) -> SentenceResult:
+    return SentenceResult(
         line=i + 1,
         chrf=chrf,
-        source=texts.sources[i],
-        hypothesis=texts.hypotheses[i],
-        reference=texts.references[i],
-        baseline=texts.baseline[i] if texts.baseline is not None and gain is not None else None,
+        source=test_set.sources[i],
+        hypothesis=test_set.hypotheses[i],
+        reference=test_set.references[i],
+        baseline=test_set.baseline[i]
+        if test_set.baseline is not None and gain is not None
+        else None,
         gain=gain,
     )
 
 
 def _comparison(
-    texts: Texts, chrf: Sequence[float], baseline: str, n_bootstrap: int, memory: Memory
+    test_set: TestSet, chrf: Sequence[float], baseline: str, n_bootstrap: int, memory: Memory
 ) -> Comparison | None:
-    if texts.baseline is None:
+    if test_set.baseline is None:
         return None
-    before = sentence_chrf(texts.baseline, texts.references)
+    before = sentence_chrf(test_set.baseline, test_set.references)
     gains = [new - old for new, old in zip(chrf, before, strict=True)]
     order = sorted(range(len(gains)), key=gains.__getitem__)
     n = N_SHOWN // 2
     return Comparison(
         baseline=baseline,
-        differences=differences(
-            texts.hypotheses, texts.baseline, texts.references, n_bootstrap, memory
+        differences=paired_differences(
+            test_set.hypotheses, test_set.baseline, test_set.references, n_bootstrap, memory
         ),
         better=sum(gain > 0 for gain in gains),
         worse=sum(gain < 0 for gain in gains),
         gains=tuple(
-            _sentence(texts, i, chrf[i], gains[i]) for i in order[: -n - 1 : -1] if gains[i] > 0
+            _sentence(test_set, i, chrf[i], gains[i]) for i in order[: -n - 1 : -1] if gains[i] > 0
         ),
-        losses=tuple(_sentence(texts, i, chrf[i], gains[i]) for i in order[:n] if gains[i] < 0),
+        losses=tuple(_sentence(test_set, i, chrf[i], gains[i]) for i in order[:n] if gains[i] < 0),
     )

@@ -1,7 +1,7 @@
-"""The acceptance battery: texts that translators are known to fail on, and what must come out.
+"""The challenge set: texts that translators are known to fail on, and what must come out.
 
-`data/battery.tsv` holds them, with the words that a right translation has one of. What can be seen
-without knowing the language (a loop, a copy, a lost token) is judged apart from the words.
+`data/challenge.tsv` holds them, with the words that a right translation has one of. What can be
+seen without knowing the language (a loop, a copy, a lost token) is judged apart from the words.
 """
 
 import json
@@ -31,7 +31,7 @@ class Translated(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ChallengeCase:
     """A text, and for each word that must come out the ways to say it, in small letters."""
 
     src_lang: str
@@ -44,7 +44,7 @@ class Case:
 class Verdict:
     """What is wrong with a translation: with its form, and with its words."""
 
-    case: Case
+    case: ChallengeCase
     output: str
     form: tuple[str, ...]
     words: tuple[str, ...]
@@ -55,7 +55,7 @@ class Verdict:
         return not self.form and not self.words
 
 
-def read(path: Path) -> tuple[Case, ...]:
+def read(path: Path) -> tuple[ChallengeCase, ...]:
     """The cases of a TSV file whose sources are JSON strings; `80x text` is the text 80 times."""
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     if header != HEADER:
@@ -67,11 +67,13 @@ def read(path: Path) -> tuple[Case, ...]:
         if times := _TIMES.fullmatch(text):
             text = " ".join([times[2]] * int(times[1]))
         words = tuple(tuple(group.split("|")) for group in expected.split(";") if group)
-        cases.append(Case(lang, kind, text, words))
+        cases.append(ChallengeCase(lang, kind, text, words))
     return tuple(cases)
 
 
-def judged(cases: Sequence[Case], translations: Sequence[Translated]) -> tuple[Verdict, ...]:
+def judge(
+    cases: Sequence[ChallengeCase], translations: Sequence[Translated]
+) -> tuple[Verdict, ...]:
     """A verdict on each translation."""
     return tuple(
         Verdict(

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from transformer.checkpoint.locate import find, read_config, read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
-from transformer.evaluation.analysis import Speed, Texts, judge, n_words, one_line
+from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line
 from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
 from transformer.evaluation.report import Report, page, to_json
@@ -98,13 +98,13 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     ]
     folder = _output_folder(request, system, names)
     found = []
-    for texts in sets:
-        before = translations(baseline, texts, request)[0] if baseline else None
-        hypotheses, speed = translations(system, texts, request)
-        done = replace(texts, hypotheses=hypotheses, baseline=before)
+    for test_set in sets:
+        before = translations(baseline, test_set, request)[0] if baseline else None
+        hypotheses, speed = translations(system, test_set, request)
+        done = replace(test_set, hypotheses=hypotheses, baseline=before)
         for name, lines in done.files().items():
             write_text(folder / name, "".join(f"{line}\n" for line in lines))
-        found.append(judge(done, speed, baseline.name if baseline else "", request.n_bootstrap))
+        found.append(analyse(done, speed, baseline.name if baseline else "", request.n_bootstrap))
     report = Report(
         model=system.name,
         path=str(system.path),
@@ -182,14 +182,14 @@ def direction(
     return found.pop()
 
 
-def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None = None) -> Texts:
+def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None = None) -> TestSet:
     """The test set, or its first `limit` pairs, each side made one line."""
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")
     pairs = list(itertools.islice(read_pairs(spec, *languages), limit))
     if not pairs:
         raise UserError(f"expected at least one pair of sentences; the test set {spec} is empty")
-    return Texts(
+    return TestSet(
         name=name,
         spec=spec,
         sources=tuple(one_line(src) for src, _ in pairs),
@@ -198,21 +198,21 @@ def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None
 
 
 def translations(
-    system: System, texts: Texts, request: EvaluationRequest
+    system: System, test_set: TestSet, request: EvaluationRequest
 ) -> tuple[tuple[str, ...], Speed | None]:
     """One line for each source: translated and timed, or read from where they are."""
     if system.translator is None:
-        path = system.path if system.path.is_file() else system.path / f"{texts.name}.hyp"
-        return _read_lines(path, len(texts.sources), request.limit), None
-    logger.info("%s translates %d lines of %s", system.name, len(texts.sources), texts.name)
-    system.translator.translate(texts.sources[:1], request.decode)  # the first call is slower
+        path = system.path if system.path.is_file() else system.path / f"{test_set.name}.hyp"
+        return _read_lines(path, len(test_set.sources), request.limit), None
+    logger.info("%s translates %d lines of %s", system.name, len(test_set.sources), test_set.name)
+    system.translator.translate(test_set.sources[:1], request.decode)  # the first call is slower
     start = time.perf_counter()
-    results = system.translator.translate(texts.sources, request.decode)
+    results = system.translator.translate(test_set.sources, request.decode)
     seconds = max(time.perf_counter() - start, 1e-9)
     speed = Speed(
         seconds=seconds,
-        sentences_per_second=len(texts.sources) / seconds,
-        source_words_per_second=sum(map(n_words, texts.sources)) / seconds,
+        sentences_per_second=len(test_set.sources) / seconds,
+        source_words_per_second=sum(map(n_words, test_set.sources)) / seconds,
     )
     return tuple(one_line(result.text) for result in results), speed
 

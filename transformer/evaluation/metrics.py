@@ -48,7 +48,7 @@ class RobustCHRF(CHRF):
     """chrF whose bootstrap survives resamples without a match."""
 
     def _compute_score_from_stats(self, stats: Any) -> CHRFScore:
-        return _alike(super()._compute_score_from_stats(stats), stats)
+        return _same_dtype(super()._compute_score_from_stats(stats), stats)
 
 
 class RememberingTER(TER):
@@ -67,10 +67,10 @@ class RememberingTER(TER):
         return self.memory[key]
 
     def _compute_score_from_stats(self, stats: Any) -> TERScore:
-        return _alike(super()._compute_score_from_stats(stats), stats)
+        return _same_dtype(super()._compute_score_from_stats(stats), stats)
 
 
-def _alike(score: S, stats: Any) -> S:
+def _same_dtype(score: S, stats: Any) -> S:
     """Gives the score of a resample the type of its statistics.
 
     With NumPy 2 sacreBLEU 2.6 has float32 in all resamples but those that score by a constant,
@@ -143,7 +143,7 @@ def _score(
     )
 
 
-def differences(
+def paired_differences(
     hypotheses: Sequence[str],
     baseline: Sequence[str],
     references: Sequence[str],

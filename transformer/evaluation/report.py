@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer import plots
 from transformer.config import DecodeConfig, UserError
-from transformer.evaluation.analysis import RATIO_EDGES, Comparison, Sentence, SetReport
+from transformer.evaluation.analysis import RATIO_EDGES, Comparison, SentenceResult, SetReport
 from transformer.evaluation.machine import Machine
 from transformer.evaluation.metrics import Score
 
@@ -77,7 +77,7 @@ def table(report: Report) -> str:
     for found in report.sets:
         if found.comparison:
             lines.append(f"{found.name}, compared with {found.comparison.baseline}:")
-            lines += ["  " + "  ".join(row) for row in _differences(found.comparison)]
+            lines += ["  " + "  ".join(row) for row in _difference_rows(found.comparison)]
     return "\n".join(lines)
 
 
@@ -149,7 +149,7 @@ def _set(found: SetReport, report: Report, pictures: Mapping[str, str]) -> str:
         ("words of the source", f"{found.source_words}"),
         ("length, output over reference", f"{found.length_ratio:.3f}"),
         ("empty outputs", f"{faults.empty}"),
-        ("outputs equal to their source", f"{faults.copies}"),
+        ("outputs that copy their source", f"{faults.copies}"),
         ("outputs that repeat themselves", f"{faults.repetitions}"),
     ]
     if found.speed:
@@ -182,7 +182,7 @@ def _compared(found: Comparison | None, report: Report) -> str:
     heads = ("metric", "this system", "baseline", "difference", "p", "")
     parts = [
         f"<h3>Compared with {escape(found.baseline)}</h3>",
-        _table(heads, _differences(found)),
+        _table(heads, _difference_rows(found)),
         f"<p>By sentence chrF2, {found.better} sentences are better and {found.worse} are worse. "
         f"p: paired bootstrap test; below {SIGNIFICANT} is taken for a difference.</p>",
     ]
@@ -196,7 +196,7 @@ def _curves(pictures: Mapping[str, str]) -> str:
     return f"<h2>Training</h2>\n{pictures['curves']}" if "curves" in pictures else ""
 
 
-def _sentences(sentences: Iterable[Sentence], report: Report) -> str:
+def _sentences(sentences: Iterable[SentenceResult], report: Report) -> str:
     """A row of facts a line; the texts below each other, marked with their language."""
     rows = []
     for s in sentences:
@@ -241,7 +241,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     return facts + [(name, str(value)) for name, value in machine.items() if value is not None]
 
 
-def _differences(found: Comparison) -> list[tuple[str, ...]]:
+def _difference_rows(found: Comparison) -> list[tuple[str, ...]]:
     return [
         (
             d.metric,

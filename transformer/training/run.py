@@ -137,7 +137,7 @@ def model_card(
     )
 
 
-def differences(
+def changed_settings(
     before: Mapping[str, Any], now: Mapping[str, Any], free: Sequence[str]
 ) -> list[str]:
     """The settings in which two runs differ, those in `free` left out."""
@@ -159,7 +159,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN
     if path.is_file():
-        found = differences(json.loads(path.read_text(encoding="utf-8")), settings, FREE)
+        found = changed_settings(json.loads(path.read_text(encoding="utf-8")), settings, FREE)
         if found:
             raise UserError(
                 f"expected the settings that the run in {folder} was begun with, but "

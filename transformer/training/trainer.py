@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from transformer.checkpoint import weights
 from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
-from transformer.corpus.augmentation import micro_batch, seed_of
+from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.model import Transformer
@@ -137,7 +137,7 @@ class Trainer:
         turns = batching.steps(plan, rank, self.world_size, config.accumulate)
         self.turns = len(turns)
         for turn in turns[self.state.position :]:
-            seeds = [seed_of(config.seed, epoch, i) for i in turn]
+            seeds = [derive_seed(config.seed, epoch, i) for i in turn]
             batches = [
                 micro_batch(self.data, plan[i].tolist(), config, max_len, seed).to(self.device)
                 for i, seed in zip(turn, seeds, strict=True)

@@ -3,7 +3,7 @@
     python scripts/release.py checkpoints/run/best checkpoints/es-en
 
 Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: runs from one start),
-in the shape of the last one: a smaller one grows to it first (transformer/growth.py).
+in the shape of the last one: a smaller one grows to it first.
 """
 
 import argparse

@@ -185,4 +185,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_command(main, "load.py"))
+    raise SystemExit(run_command(main, "serving"))

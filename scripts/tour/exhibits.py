@@ -51,13 +51,9 @@ class Findings:
     @classmethod
     def collect(cls, translator: Translator, trained: Trained) -> "Findings":
         """Asks the model everything that the stops 9 to 11 need."""
-        return cls(
-            translator,
-            trained,
-            trained_model.stack(translator.model),
-            trace(translator, trained_model.STEPPED),
-            trained_model.look(translator),
-        )
+        stack, stepped = trained_model.stack(translator.model), trained_model.STEPPED
+        looks = trained_model.look(translator)
+        return cls(translator, trained, stack, trace(translator, stepped), looks)
 
 
 def mixture(mixed: lessons.Mixture, t: Callable[[str], str], picture: str = "") -> str:

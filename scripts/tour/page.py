@@ -1,7 +1,7 @@
 """How the attention tour looks: templates, formulas, code from the source, tables of numbers.
 
-The prose stands in `LANGUAGE.html`, one template a language with the same placeholders; the
-formulas, which need no language, in `formulas.xml`.
+The prose stands in `en.html` and `es.html`, templates with the same placeholders; what is around
+them in `page.html`; the formulas, which need no language, in `formulas.xml`.
 """
 
 import inspect
@@ -19,27 +19,10 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
-LANGUAGES = {"es": "Español", "en": "English"}
+LANGUAGES = ("es", "en")
 MATHML = "http://www.w3.org/1998/Math/MathML"
-TITLE = {"es": "Recorrido por la atención", "en": "A tour of attention"}
 CONTENTS = {"es": "Paradas", "en": "Stops"}
 NUMBERS = (tokenize.NUMBER, tokenize.STRING)
-# Without it the page works as well; with it the choice of a language keeps one's place.
-SCRIPT = """
-if (!navigator.language.startsWith("es")) document.getElementById("show-en").checked = true;
-if (/^#en/.test(location.hash)) document.getElementById("show-en").checked = true;
-if (/^#es/.test(location.hash)) document.getElementById("show-es").checked = true;
-let place = null;
-const stops = () => [...document.querySelectorAll("section")].filter((s) => s.offsetParent);
-document.addEventListener("scroll", () => {
-  place = stops().filter((s) => s.getBoundingClientRect().top < innerHeight / 2).pop();
-});
-for (const choice of document.querySelectorAll("input[name=language]"))
-  choice.addEventListener("change", () => {
-    const stop = place && place.dataset.stop;
-    if (stop) document.getElementById(choice.value + "-" + stop).scrollIntoView();
-  });
-"""
 
 
 def formulas() -> dict[str, str]:
@@ -148,9 +131,9 @@ def figure(content: str, caption: str = "") -> str:
     return f'<figure><div class="row">{content}</div>{text}</figure>'
 
 
-def template(language: str) -> string.Template:
-    """The prose of a language."""
-    return string.Template((FOLDER / f"{language}.html").read_text(encoding="utf-8"))
+def template(name: str) -> string.Template:
+    """The prose of a language, or the page around it."""
+    return string.Template((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
 
 
 def page(parts: Mapping[str, Mapping[str, str]]) -> str:
@@ -167,21 +150,7 @@ def page(parts: Mapping[str, Mapping[str, str]]) -> str:
         body = text.substitute(own)
         articles.append(f'<article lang="{language}">{_with_contents(body, language)}</article>')
     style = (FOLDER / "style.css").read_text(encoding="utf-8")
-    choices = "".join(
-        f'<input type="radio" name="language" id="show-{code}" value="{code}"'
-        f"{' checked' if code == 'es' else ''}>"
-        f'<label for="show-{code}" lang="{code}">{name}</label>'
-        for code, name in LANGUAGES.items()
-    )
-    title = " · ".join(TITLE.values())
-    return (
-        '<!DOCTYPE html>\n<html lang="es"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title>\n<style>\n{style}</style></head>\n<body>"
-        f'<div class="language">{choices}</div>\n'
-        + "\n".join(articles)
-        + f"\n<script>{SCRIPT}</script></body></html>\n"
-    )
+    return template("page").substitute(style=style, articles="\n".join(articles))
 
 
 def _with_contents(body: str, language: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from scripts.benchmark.tables import markdown
-from transformer.checkpoint.locate import DIRECTIONS, released
+from transformer.checkpoint.locate import models
 from transformer.command import run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.corpus import noise
@@ -24,8 +24,8 @@ from transformer.evaluation import challenge
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
-from transformer.translation.guard import Careful
-from transformer.translation.translator import Translator
+from transformer.translation.directions import Directions, load
+from transformer.translation.translator import TextTranslator, Translator
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 GREEDY = DecodeConfig(scores=False)
@@ -54,21 +54,21 @@ def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
     yield f"{N_JOINED} joined", [(" ".join(src), " ".join(tgt)) for src, tgt in sides]
 
 
-def lowered_bleu(system: Translator | Careful, pairs: Pairs) -> float:
+def lowered_bleu(system: TextTranslator, pairs: Pairs) -> float:
     """BLEU without regard to capitals, greedy."""
     found = system.translate([src for src, _ in pairs], GREEDY)
     return bleu([one.text.lower() for one in found], [tgt.lower() for _, tgt in pairs])
 
 
-def slices(plain: Translator, pairs: Pairs) -> list[tuple[str, ...]]:
-    """Name, lines, BLEU of the plain search and with care, and what both lose to the plain text."""
-    careful = Careful(plain)
-    base = lowered_bleu(plain, pairs), lowered_bleu(careful, pairs)
+def slices(system: Directions, pairs: Pairs) -> list[tuple[str, ...]]:
+    """Name, lines, BLEU without and with the guard, and what both lose to the plain text."""
+    plain, guarded = system.plain(system.available[0]), system.translator(system.available[0])
+    base = lowered_bleu(plain, pairs), lowered_bleu(guarded, pairs)
     rows: list[tuple[str, ...]]
     rows = [("as it is", f"{len(pairs)}", f"{base[0]:.1f}", f"{base[1]:.1f}", "")]
     for name, some in rewritten(pairs):
         if some:
-            found = lowered_bleu(plain, some), lowered_bleu(careful, some)
+            found = lowered_bleu(plain, some), lowered_bleu(guarded, some)
             loss = f"{found[0] - base[0]:+.1f}, {found[1] - base[1]:+.1f}"
             rows.append((name, f"{len(some)}", f"{found[0]:.1f}", f"{found[1]:.1f}", loss))
     return rows
@@ -99,11 +99,11 @@ def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, .
     ]
 
 
-def challenge_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]:
+def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]]:
     """By kind: texts, those of right form, those right in words too; and each that is not."""
-    every = challenge.read(DATA / "challenge.tsv")
-    cases = [case for case in every if case.src_lang == plain.src_lang]
-    verdicts = challenge.judge(cases, Careful(plain).translate([c.source for c in cases], GREEDY))
+    every, langs = challenge.read(DATA / "challenge.tsv"), system.available[0]
+    cases = [case for case in every if case.src_lang == langs[0]]
+    verdicts = challenge.judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
     total, form, words = Counter[str](), Counter[str](), Counter[str]()
     for one in verdicts:
         for kind in (one.case.kind, "all"):
@@ -121,8 +121,9 @@ def challenge_rows(plain: Translator) -> tuple[list[tuple[str, ...]], list[str]]
 
 def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
     """Prints the report of one model."""
-    plain = Translator.load(folder, args.device, args.compute_type)
-    langs = plain.src_lang, plain.tgt_lang
+    system = load(folder, device=args.device, compute_type=args.compute_type)
+    langs = system.available[0]
+    plain = system.plain(langs)
     engine = plain.decoder.compute_type
     print(f"\n## {'-'.join(langs)}: {folder} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
@@ -134,8 +135,8 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
         pairs = list(zip(sets[0].sources, sets[0].references, strict=True))[:N_SLICE]
         heads = ("sources", "lines", "BLEU, lower case", "with the guard", "loss, both")
         print(f"\nThe first {len(pairs)} lines of {names[0]}, written in another way:\n")
-        print(markdown(heads, slices(plain, pairs)), flush=True)
-    found, wrong = challenge_rows(plain)
+        print(markdown(heads, slices(system, pairs)), flush=True)
+    found, wrong = challenge_rows(system)
     print("\nThe challenge set, with the guard:\n")
     print(markdown(("kind", "texts", "form right", "words right too"), found))
     print("\n".join(["", *(f"* {one}" for one in wrong)]), flush=True)
@@ -154,7 +155,7 @@ def main(argv: list[str] | None = None) -> int:
     args = flags.parse_args(argv)
 
     def work() -> None:
-        for folder in args.model or filter(None, map(released, DIRECTIONS)):
+        for folder in args.model or models().values():
             evaluated(folder, args)
 
     return run_command(work, "evaluate_release")

@@ -1,7 +1,7 @@
 """Spanish-English machine translation with an encoder-decoder Transformer.
 
-    from transformer import Translator
-    Translator.load("checkpoints/es-en").translate(["Buenos días."])[0].text
+    import transformer
+    transformer.load().translate(["Buenos días."])[0].text
 
 The names below are imported when they are first used: importing the package costs nothing.
 """
@@ -10,16 +10,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transformer.config import ModelConfig
+    from transformer.config import DecodeConfig, ModelConfig, UserError
     from transformer.model import Transformer
     from transformer.text.tokenizer import Tokenizer
-    from transformer.translation.translator import Translator
+    from transformer.translation.directions import load
+    from transformer.translation.translator import Translation, Translator
 
 __version__ = "0.1.0"
-__all__ = ["ModelConfig", "Tokenizer", "Transformer", "Translator", "__version__"]
+__all__ = [  # noqa: RUF022 the first is all that most need
+    "load", "Translator", "Translation", "Transformer", "Tokenizer", "ModelConfig", "DecodeConfig",
+    "UserError", "__version__",
+]  # fmt: skip
 
-_HOMES = {"ModelConfig": "config", "Transformer": "model", "Tokenizer": "text.tokenizer",
-          "Translator": "translation.translator"}  # fmt: skip
+_HOMES = {"load": "translation.directions", "Translator": "translation.translator",
+          "Translation": "translation.translator", "Transformer": "model",
+          "Tokenizer": "text.tokenizer", "ModelConfig": "config", "DecodeConfig": "config",
+          "UserError": "config"}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

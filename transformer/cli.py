@@ -16,14 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoint.locate import (
-    DIRECTIONS,
-    default_model,
-    direction,
-    find,
-    read_config,
-    released,
-)
+from transformer.checkpoint.locate import default_model, direction, models
 from transformer.command import Failed, add_arguments, from_arguments, read_lines, run_command
 from transformer.config import (
     COMPUTE_TYPE_HELP,
@@ -166,19 +159,28 @@ def _check(args: argparse.Namespace) -> None:
 def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
     """The models to choose among, by their languages; UserError if they are not those asked."""
     named = args.src_lang or args.tgt_lang
-    if not args.model and not named:  # the language of each text decides
-        found = {langs: folder for langs in DIRECTIONS if (folder := released(langs))}
-        return {**found} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}
+    if not args.model and not named:
+        return models()  # the language of each text decides
     langs = direction(args.src_lang, args.tgt_lang)
-    folder = args.model or default_model(langs)
-    _, served = read_config(find(folder))
+    model = args.model or default_model(langs)
+    served = models(model)
     asked = [
         pair for pair in served if (args.src_lang or pair[0], args.tgt_lang or pair[1]) == pair
     ]
     if not asked:
         there = " and ".join(" to ".join(pair) for pair in served)
-        raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} translates {there}")
-    return dict.fromkeys(asked, folder)
+        raise UserError(f"expected a model for {'-'.join(langs)}, but {model} translates {there}")
+    return dict.fromkeys(asked, model)
+
+
+def _open(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Directions":
+    """The models in these folders, ready to translate."""
+    with _importing():
+        from transformer.translation.directions import load
+    named = args.model or args.src_lang or args.tgt_lang
+    model = next(iter(folders.values())) if named else None
+    opened = load(model, device=args.device, compute_type=args.compute_type, guard=args.guard)
+    return opened.only(folders)
 
 
 @contextlib.contextmanager
@@ -219,11 +221,9 @@ def _serve(args: argparse.Namespace) -> None:
     folders = _folders(args)
     try:
         from transformer.serving import app as server
-        from transformer.translation.directions import Directions
     except ImportError as error:
         raise UserError(f"to serve, install the extra `serve`: {error}") from error
-    opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
-    app = server.application(opened, decode, limits)
+    app = server.application(_open(args, folders), decode, limits)
     server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
 
 
@@ -232,7 +232,7 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     from transformer.explain.render import explained
 
     texts = list(_texts(args))
-    (langs,) = opened.recognised(texts[:1]) or [next(iter(opened.folders))]
+    (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
     translator = opened.plain(langs)
     with _printer(args) as write:
         for line in explained(translator, texts, args.attention, args.explain, decode):
@@ -254,9 +254,7 @@ def run(args: argparse.Namespace) -> None:
     if not args.json:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
     folders = _folders(args)
-    with _importing():
-        from transformer.translation.directions import Directions
-    opened = Directions(folders, args.device, args.compute_type, guard=args.guard)
+    opened = _open(args, folders)
     if args.explain or args.attention:
         return _explain(args, opened, decode)
     if len(folders) == 1:

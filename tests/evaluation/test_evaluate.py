@@ -11,7 +11,7 @@ import pytest
 
 from scripts import evaluate as script
 from transformer.checkpoint.locate import described
-from transformer.config import DecodeConfig, ModelConfig, UserError
+from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
 from transformer.evaluation.machine import machine
@@ -46,9 +46,17 @@ class LookUp:
         return [Answer(gap.join(WORDS.get(w, w) for w in t.split()) + "\n") for t in texts]
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto", compute_type: str = "auto") -> "LookUp":
+    def load(cls, folder: str | Path, device: str, compute_type: str, guard: bool) -> "LookUp":
         name = Path(folder).name
         return cls(name, "en", "es") if name == "reverse" else cls(name, device=device)
+
+    @property
+    def available(self) -> tuple[Direction, ...]:
+        return ((self.src_lang, self.tgt_lang),)
+
+    def translator(self, langs: Direction) -> "LookUp":
+        assert langs in self.available
+        return self
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +67,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
     (tmp_path / "empty.jsonl").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluation, "Translator", LookUp)
+    monkeypatch.setattr(evaluation, "load", LookUp.load)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # pages without pictures are quick
 
 

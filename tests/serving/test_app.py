@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from transformer import cli
-from transformer.config import ComputeType, DecodeConfig, ServeConfig
+from transformer.config import DecodeConfig, ServeConfig
 from transformer.serving.access import new_key
 
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
@@ -30,7 +30,7 @@ httpx = pytest.importorskip("httpx", reason="needs httpx")
 from transformer.serving.app import create_app  # noqa: E402
 from transformer.serving.gauges import Gauges  # noqa: E402
 from transformer.serving.service import Service  # noqa: E402
-from transformer.translation.directions import Directions  # noqa: E402
+from transformer.translation.directions import load  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "La niña dibuja el coche rojo."
@@ -38,7 +38,7 @@ Call = Callable[..., Any]
 ES_EN = {"source": "es", "target": "en"}
 # In float32: PyTorch's int8 products of a sentence depend a little on those beside it, and a model
 # that has learnt nothing is never sure of its choice.
-ON: tuple[str, ComputeType] = ("cpu", "float32")
+ON: Any = {"device": "cpu", "compute_type": "float32"}
 
 
 class Client:
@@ -47,7 +47,7 @@ class Client:
     def __init__(self, folder: Path, guard: bool = False, **limits: Any) -> None:
         self.limits = ServeConfig(**limits)
         waiting = self.limits.queue_limit
-        self.service = Service(Directions.of(folder, *ON, guard=guard), max_waiting=waiting)
+        self.service = Service(load(folder, guard=guard, **ON), max_waiting=waiting)
         self.gauges = Gauges(lambda: self.service.scheduler.n_waiting)
         self.app = create_app(self.service, self.limits, self.gauges)
 
@@ -88,8 +88,8 @@ def client(make: Callable[..., Client]) -> Client:
 @pytest.fixture(scope="module")
 def translate(random_checkpoint: Path) -> Callable[[str], str]:
     """What the library makes of a text."""
-    directions = Directions.of(random_checkpoint, *ON, guard=False)
-    return lambda text: directions.translate([text])[0].text
+    translator = load(random_checkpoint, guard=False, **ON)
+    return lambda text: translator.translate([text])[0].text
 
 
 def refused(answer: Any, status: int, why: str) -> None:
@@ -136,9 +136,8 @@ def test_the_language_is_detected(client: Client, translate: Call) -> None:
 def test_alternatives_are_the_further_hypotheses(client: Client, random_checkpoint: Path) -> None:
     answer = client.post(q=TEXT, alternatives=2, **ES_EN).json()
     decode = DecodeConfig(beam_size=3, n_best=3)
-    found = (
-        Directions.of(random_checkpoint, *ON, guard=False).translate([TEXT], decode)[0].candidates
-    )
+    translator = load(random_checkpoint, guard=False, **ON)
+    found = translator.translate([TEXT], decode)[0].candidates
     assert [answer["translatedText"], *answer["alternatives"]] == [one.text for one in found]
     answer = client.post(q=[TEXT], alternatives="1", **ES_EN).json()
     assert [len(one) for one in answer["alternatives"]] == [1]
@@ -148,7 +147,7 @@ def test_what_the_guard_warns_of_is_told(
     make: Callable[..., Client], random_checkpoint: Path
 ) -> None:
     client = make(guard=True)
-    found = Directions.of(random_checkpoint, *ON).translate([TEXT])[0]
+    found = load(random_checkpoint, **ON).translate([TEXT])[0]
     assert found.warnings  # a model that has learnt nothing repeats itself
     answer = client.post(q=TEXT, **ES_EN).json()
     assert answer == {"translatedText": found.text, "warnings": list(found.warnings)}
@@ -162,7 +161,7 @@ def test_what_the_guard_warns_of_is_told(
 def test_a_text_with_foreign_runs_is_split_as_the_command_splits_it(
     make: Callable[..., Client], random_checkpoint: Path, text: str
 ) -> None:
-    found = Directions.of(random_checkpoint, *ON).translate([text])[0]
+    found = load(random_checkpoint, **ON).translate([text])[0]
     answer = make(guard=True).post(q=text, **ES_EN).json()
     assert answer["translatedText"] == found.text
     assert answer.get("warnings", []) == list(found.warnings)

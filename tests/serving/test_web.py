@@ -22,15 +22,16 @@ ROOT = Path(__file__).resolve().parents[2]
 RELEASED = ROOT / "checkpoints" / "es-en"
 SERVE = """
 import sys
-from transformer import server
-from transformer.config import DecodeConfig
-from transformer.directions import Directions
-from transformer.serving import ServeConfig
+from pathlib import Path
+from transformer import load
+from transformer.checkpoint import locate
+from transformer.config import DecodeConfig, ServeConfig
+from transformer.serving import app
 
 limits = ServeConfig(port=0)
-folders = {("es", "en"): sys.argv[1], ("en", "es"): sys.argv[2]}
-app = server.application(Directions(folders, "cpu"), DecodeConfig(), limits)
-server.serve(app, limits, lambda url: print(url, flush=True))
+locate.places = lambda: (Path(sys.argv[1]),)
+application = app.application(load(device="cpu"), DecodeConfig(), limits)
+app.serve(application, limits, lambda url: print(url, flush=True))
 """
 FIRST, SECOND = "Mi hermana compró tres manzanas.", "No quiero agua."
 PATIENCE = 60_000  # milliseconds: the machine may be busy
@@ -39,12 +40,14 @@ PATIENCE = 60_000  # milliseconds: the machine may be busy
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of the released model, and of one that only claims the other direction."""
-    other = shutil.copytree(RELEASED, tmp_path_factory.mktemp("models") / "en-es")
+    place = tmp_path_factory.mktemp("models")
+    shutil.copytree(RELEASED, place / "es-en")
+    other = shutil.copytree(RELEASED, place / "en-es")
     config = json.loads((other / "config.json").read_text())
     config |= {"src_lang": "en", "tgt_lang": "es"}
     (other / "config.json").write_text(json.dumps(config))
     with subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(RELEASED), str(other)],
+        [sys.executable, "-c", SERVE, str(place)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         text=True,

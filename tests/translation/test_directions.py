@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import transformer
 from transformer.checkpoint import locate
-from transformer.checkpoint.locate import default_model, direction
+from transformer.checkpoint.locate import default_model, direction, find
 from transformer.config import UserError
-from transformer.translation.directions import Directions
+from transformer.translation.directions import Directions, load
 from transformer.translation.guard import Careful
 from transformer.translation.translator import Translator
 
@@ -30,9 +31,18 @@ def folders(
     return {langs: place / "-".join(langs) for langs in (ES, EN)}
 
 
+def test_the_public_names_are_there_when_they_are_used() -> None:
+    assert transformer.load is load
+    assert transformer.Translator is Translator
+    assert all(getattr(transformer, name) for name in transformer.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Careful'"):
+        transformer.Careful  # noqa: B018
+
+
 @pytest.fixture
-def both(folders: dict[tuple[str, str], Path]) -> Directions:
-    return Directions(folders, "cpu", "float32", guard=False)
+def both(folders: dict[tuple[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Directions:
+    monkeypatch.setattr(locate, "places", lambda: (folders[ES].parent,))
+    return load(device="cpu", compute_type="float32", guard=False)
 
 
 def test_texts_go_by_their_language_and_come_back_in_order(both: Directions) -> None:
@@ -54,11 +64,11 @@ def test_a_model_is_opened_when_it_is_needed_and_once(
     both: Directions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    load = Translator.load
+    original = Translator.load
 
     def watched(folder: str | Path, *rest: str) -> Translator:
         opened.append(Path(folder).name)
-        return load(folder, *rest)  # type: ignore[arg-type]
+        return original(folder, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Translator, "load", watched)
     both.translate(["El gato ve la casa."])
@@ -69,19 +79,42 @@ def test_a_model_is_opened_when_it_is_needed_and_once(
 
 
 def test_one_direction_takes_all_texts(random_checkpoint: Path) -> None:
-    one = Directions.of(random_checkpoint, "cpu")
-    assert one.available == (ES,)
-    assert one.translate(["The girl wants water."])[0].langs == ES
-    assert isinstance(one.translator(ES), Careful)
+    opened = load(random_checkpoint, device="cpu")
+    assert opened.available == (ES,)
+    assert opened.translate(["The girl wants water."])[0].langs == ES
+    assert isinstance(opened.translator(ES), Careful)
     with pytest.raises(UserError, match="expected a direction out of es-en; got en-es"):
-        one.translator(EN)
+        opened.translator(EN)
 
 
-def test_those_of_a_folder_are_found(folders: dict[tuple[str, str], Path], tmp_path: Path) -> None:
-    place = folders[ES].parent
-    assert Directions.released("cpu", places=[place]).available == (ES, EN)
-    with pytest.raises(UserError, match="expected a model for es-en or en-es, there is none"):
-        Directions.released("cpu", places=[tmp_path])
+def test_of_the_released_models_all_are_loaded_or_those_asked_for(both: Directions) -> None:
+    assert both.available == (ES, EN)
+    assert both.only([EN]).available == (EN,)
+    assert both.only([EN]).translate(["El gato ve la casa."])[0].langs == EN
+
+
+def test_without_a_released_model_there_is_nothing_to_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "places", lambda: (tmp_path,))
+    with pytest.raises(UserError, match=r"expected a model for es-en in .*, there is none"):
+        load()
+
+
+@pytest.mark.usefixtures("both")
+def test_a_released_model_is_found_by_its_name_from_any_folder(
+    folders: dict[tuple[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find("en-es") == find("checkpoints/en-es") == folders[EN]
+    assert load("en-es", device="cpu").available == (EN,)
+    assert Translator.load("checkpoints/es-en", "cpu").src_lang == "es"
+    for name in ("other", "elsewhere/es-en", "/es-en"):
+        with pytest.raises(UserError, match="no such folder"):
+            find(name)
+    (tmp_path / "es-en").mkdir()
+    with pytest.raises(UserError, match=r"without config\.json"):  # what lies here comes first
+        load("es-en")
 
 
 def test_the_package_comes_before_the_repository(

@@ -48,12 +48,19 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def find(folder: str | Path) -> Path:
-    """The checkpoint that a path names: itself, or the best one of a training run."""
+    """The checkpoint that a path names: itself, or the best one of a training run.
+
+    The name of a released model, es-en or checkpoints/es-en, is known in any folder.
+    """
     path = Path(folder)
-    for candidate in (path, path / "best", path / "last"):
-        found = existing(candidate)
-        if found is not None and (found / CONFIG).is_file():
-            return found
+    candidates = [path, path / "best", path / "last"]
+    names = {"-".join(langs) for langs in DIRECTIONS}
+    if path.name in names and str(path.parent) in (".", "checkpoints") and not path.exists():
+        candidates += [place / path.name for place in places()]
+    for candidate in candidates:
+        checkpoint = existing(candidate)
+        if checkpoint is not None and (checkpoint / CONFIG).is_file():
+            return checkpoint
     what = "a folder without config.json" if path.is_dir() else "no such folder"
     raise UserError(
         f"expected a checkpoint folder, got {str(path)!r}: {what}. "
@@ -117,20 +124,29 @@ def places() -> tuple[Path, ...]:
     return PACKAGE / "released", PACKAGE.parent / "checkpoints"
 
 
-def released(langs: Direction, among: Sequence[Path] = ()) -> Path | None:
+def released(langs: Direction) -> Path | None:
     """The folder of the model for these languages, the first there is; None without any."""
-    folders = (place / "-".join(langs) for place in among or places())
+    folders = (place / "-".join(langs) for place in places())
     return next((folder for folder in folders if existing(folder)), None)
 
 
-def default_model(langs: Direction, among: Sequence[Path] = ()) -> Path:
+def default_model(langs: Direction) -> Path:
     """The same; a UserError without any."""
-    found = released(langs, among)
-    if found is None:
+    folder = released(langs)
+    if folder is None:
         name = "-".join(langs)
         raise UserError(
-            f"expected a model for {name} in {(among or places())[-1] / name}, there is none: "
+            f"expected a model for {name} in {places()[-1] / name}, there is none: "
             f"train one with scripts/train.py --from {langs[0]} --to {langs[1]}, "
             "and name it with --model"
         )
-    return found
+    return folder
+
+
+def models(model: str | Path | None = None) -> dict[Direction, str | Path]:
+    """The folder of each direction: those of one checkpoint, or of all that are released."""
+    if model is not None:
+        _, directions = read_config(find(model))
+        return dict.fromkeys(directions, model)
+    folders = {langs: folder for langs in DIRECTIONS if (folder := released(langs))}
+    return {**folders} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from transformer.checkpoint.locate import find, read_config, read_metrics
+from transformer.checkpoint.locate import read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line
@@ -20,8 +20,7 @@ from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
 from transformer.evaluation.report import Report, page, to_json
 from transformer.files import write_text
-from transformer.translation.guard import Careful
-from transformer.translation.translator import Translator
+from transformer.translation.directions import load
 
 JSON_NAME, PAGE_NAME = "report.json", "report.html"
 ENDINGS = r"(\.(parquet|jsonl?|tsv|tmx|txt|gz))+$"
@@ -159,9 +158,9 @@ def open_system(
         )
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
-    served = langs and langs in read_config(find(path))[1]
-    opened = Translator.load(path, device, compute_type, *([langs] if served else []))
-    translator: Translates = Careful(opened) if guard else opened
+    opened = load(path, device=device, compute_type=compute_type, guard=guard)
+    served = langs if langs in opened.available else opened.available[0]
+    translator = opened.translator(served)
     return System(name=translator.name, path=path, translator=translator)
 
 

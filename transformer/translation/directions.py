@@ -10,57 +10,46 @@ from pathlib import Path
 from typing import Self
 
 from transformer.checkpoint import locate
-from transformer.checkpoint.locate import DIRECTIONS, find, read_config
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.text.language import detect
 from transformer.translation.guard import Careful
 from transformer.translation.translator import GREEDY, WINDOW, Translation, Translator, as_they_come
 
 
+def load(
+    model: str | Path | None = None,
+    *,
+    device: str = "auto",
+    compute_type: ComputeType = "auto",
+    guard: bool = True,
+) -> "Directions":
+    """A translator for every direction of a model, or of all released models, each opened at need.
+
+    `model` is a checkpoint folder, a run, or the name of a released model; a defect is a UserError.
+    """
+    return Directions(locate.models(model), device, compute_type, guard=guard)
+
+
 class Directions:
-    """The models for some directions, each opened once; translates with care unless told not to."""
+    """The models for some directions, each opened once; translates with the guard or without."""
 
     def __init__(
         self,
         folders: Mapping[Direction, str | Path],
-        device: str = "auto",
-        compute_type: ComputeType = "auto",
+        device: str,
+        compute_type: ComputeType,
         *,
-        guard: bool = True,
+        guard: bool,
     ) -> None:
-        """`folders` by (source, target); a UserError without any."""
-        if not folders:
-            raise UserError("expected a model for es-en or en-es, there is none: train one")
+        """`folders` by (source, target): see `load`."""
         self.folders = dict(folders)
         self.device, self.compute_type, self.guard = device, compute_type, guard
         self._open: dict[Direction, Translator | Careful] = {}
 
-    @classmethod
-    def released(
-        cls,
-        device: str = "auto",
-        compute_type: ComputeType = "auto",
-        *,
-        guard: bool = True,
-        places: Sequence[Path] = (),
-    ) -> Self:
-        """Those that come with the project, or those that lie in some folders of checkpoints."""
-        found = {langs: locate.released(langs, places) for langs in DIRECTIONS}
-        folders = {langs: folder for langs, folder in found.items() if folder is not None}
-        return cls(folders, device, compute_type, guard=guard)
-
-    @classmethod
-    def of(
-        cls,
-        folder: str | Path,
-        device: str = "auto",
-        compute_type: ComputeType = "auto",
-        *,
-        guard: bool = True,
-    ) -> Self:
-        """The directions of a checkpoint, whatever its languages."""
-        _, directions = read_config(find(folder))
-        return cls(dict.fromkeys(directions, folder), device, compute_type, guard=guard)
+    def only(self, directions: Iterable[Direction]) -> Self:
+        """The same models for some of their directions."""
+        folders = {langs: self.folders[langs] for langs in directions}
+        return type(self)(folders, self.device, self.compute_type, guard=self.guard)
 
     @property
     def available(self) -> tuple[Direction, ...]:

@@ -24,6 +24,7 @@ HOMES = {"accelerate": "training", "bs4": "documents", "ctranslate2": "export",
          "starlette": "serving", "transformers": "export", "uvicorn": "serving"}  # fmt: skip
 EXTRAS = {"bs4", "ctranslate2", "docx", "fastapi", "matplotlib", "prometheus_client", "srt",
           "starlette", "transformers", "uvicorn"}  # fmt: skip
+TORCH_FREE = ("locate", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",
        "tests", "transformer"}  # fmt: skip
@@ -114,7 +115,7 @@ def dotted(path: Path) -> str:
 
 def test_the_command_starts_without_torch() -> None:
     light = [dotted(path) for path in MODULES if home_of(path) in WITHOUT_TORCH]
-    light += ["transformer", "transformer.checkpoint.locate"]
+    light += ["transformer", *(f"transformer.checkpoint.{name}" for name in TORCH_FREE)]
     python(f"import sys, {', '.join(light)}\nassert 'torch' not in sys.modules")
     python(f"import sys, transformer.cli\nassert not sys.modules.keys() & { ({*HOMES, 'numpy'})!r}")
 

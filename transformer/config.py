@@ -61,6 +61,11 @@ def reject(config: Any, rules: Mapping[str, bool]) -> None:
         raise ValueError(f"{type(config).__name__}: expected {'; '.join(broken)}")
 
 
+# Beyond what any machine trains; a damaged or hostile checkpoint may ask for anything.
+LARGEST = {"vocab_size": 2**22, "d_model": 2**16, "d_ff": 2**18, "max_len": 2**16,
+           "n_encoder_layers": 1000, "n_decoder_layers": 1000}  # fmt: skip
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
     """The shape of the model, in the letters of Vaswani et al. 2017, Table 3."""
@@ -83,6 +88,12 @@ class ModelConfig:
         rules |= {
             f"d_ff >= 1, not {self.d_ff}": self.d_ff >= 1,
             f"max_len >= 2, not {self.max_len}": self.max_len >= 2,
+        }
+        rules |= {
+            f"{n} <= {most}, not {getattr(self, n)}": getattr(self, n) <= most
+            for n, most in LARGEST.items()
+        }
+        rules |= {
             f"0 <= dropout < 1, not {self.dropout}": 0 <= self.dropout < 1,
             f"an even d_model, not {self.d_model}": self.d_model % 2 == 0,
             f"d_model divisible by n_heads, not {self.d_model} by {self.n_heads}": (
@@ -93,13 +104,17 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Reads what `dataclasses.asdict` wrote; an unknown or missing key is a ValueError."""
-        names = {field.name for field in dataclasses.fields(cls)}
+        """Reads what `dataclasses.asdict` wrote; another key or type is a ValueError."""
+        fields = {field.name: type(field.default) for field in dataclasses.fields(cls)}
+        names = fields.keys()
         if names != set(values):
             raise ValueError(
                 f"{cls.__name__}: unknown keys {sorted(set(values) - names)}, "
                 f"missing keys {sorted(names - set(values))}"
             )
+        for name, kind in fields.items():
+            if type(values[name]) not in ((float, int) if kind is float else (kind,)):
+                raise ValueError(f"{name} must be {kind.__name__}, not {str(values[name])[:40]}")
         return cls(**values)
 
 

@@ -5,6 +5,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
 
 
 def _sync(path: Path) -> None:
@@ -14,6 +17,22 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a file to read; OSError where it is none, as a pipe that nobody ends."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"expected a file in {path}, got a folder, a pipe or a device")
+    return path.open("rb")
+
+
+def read_bytes(path: Path, limit: int = SMALL) -> bytes:
+    """The content of a file; OSError where it is none or has more bytes than the limit."""
+    with open_regular(path) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(f"expected at most {limit:,} bytes in {path}, got more")
+    return content
 
 
 @contextlib.contextmanager

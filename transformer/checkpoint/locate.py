@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
-from transformer.files import existing
+from transformer.files import existing, read_bytes
 from transformer.text.language import LANGUAGES
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
@@ -39,8 +39,8 @@ DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"expected JSON in {path}: {error}. Is the checkpoint complete?") from error
     if not isinstance(values, dict):
         raise UserError(f"expected a JSON object in {path}, got {type(values).__name__}")

@@ -1,9 +1,7 @@
 """A checkpoint is a folder: weights, configuration, tokeniser and a card, written all or nothing.
 
-`folder` says which files. Weights are read by mapping the file into memory: what is stored as
-float32 is not copied.
-
-No pickle is read or written. Knows nothing of training itself.
+`locate` says which files. Weights are read by mapping the file into memory: what is stored as
+float32 is not copied. No pickle is read or written.
 """
 
 import dataclasses
@@ -30,8 +28,9 @@ from transformer.checkpoint.locate import (
     read_config,
     read_json,
 )
+from transformer.checkpoint.tensors import Shapes, Stored, read, read_weights
 from transformer.config import Direction, ModelConfig, UserError
-from transformer.files import existing, replaced_folder, write_text
+from transformer.files import existing, read_bytes, replaced_folder, write_text
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -112,17 +111,22 @@ def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     safetensors.torch.save_file(ready, path)
 
 
-def _load_tensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return safetensors.torch.load_file(path)
-    except (OSError, safetensors.SafetensorError) as error:
-        raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
+def _tensor(stored: Stored) -> Tensor:
+    """A tensor of the type that it is stored in; where that is int8 with scales, float32."""
+    if stored.scale is not None:
+        return torch.from_numpy(stored.float32())
+    tensor = torch.from_numpy(stored.values)
+    return tensor.view(torch.bfloat16) if stored.dtype == "BF16" else tensor
+
+
+def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]:
+    return {name: _tensor(stored) for name, stored in read(path, shapes).items()}
 
 
 def read_vocabulary(path: Path) -> Tokenizer:
     """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
     try:
-        return Tokenizer.load(path)
+        return Tokenizer(read_bytes(path))
     except (OSError, ValueError) as error:
         raise UserError(f"expected a tokeniser in {path}: {error}") from error
 
@@ -151,15 +155,10 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
             f"expected {config.vocab_size} pieces in {path / VOCABULARY}, "
             f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
         )
+    stored = read_weights(path / WEIGHTS, config)
     with _Unfilled():
         model = Transformer(config)
-    weights = {name: t.float() for name, t in _load_tensors(path / WEIGHTS).items()}
-    try:
-        model.load_state_dict(weights, assign=True)
-    except RuntimeError as error:
-        raise UserError(
-            f"expected the weights of {path / CONFIG} in {path / WEIGHTS}: {error}"
-        ) from error
+    model.load_state_dict({name: _tensor(s).float() for name, s in stored.items()}, assign=True)
     return Checkpoint(
         model=model.to(device).eval(),
         tokenizer=tokenizer,
@@ -173,10 +172,15 @@ def load_weights(folder: str | Path) -> dict[str, Tensor]:
     return _load_tensors(find(folder) / WEIGHTS)
 
 
-def load_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What training goes on from: tensors and values as they were given to `save`."""
+def load_training(
+    folder: Path, shapes: Shapes | None = None
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What training goes on from: tensors and values as they were given to `save`.
+
+    Tensors of other names or shapes than the given ones are a UserError.
+    """
     path = find(folder)
-    return _load_tensors(path / STATE), read_json(path / STATE_VALUES)
+    return _load_tensors(path / STATE, shapes), read_json(path / STATE_VALUES)
 
 
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:

@@ -1,0 +1,221 @@
+"""Tensors of a safetensors file, read with numpy alone: its header first, then mapped.
+
+The format: eight bytes with the length of the header, the header in JSON (for each name a type,
+a shape, and where its bytes begin and end), then the bytes, without a gap.
+Weights may be int8 with a scale for each row, `NAME.scale`: value = int8 x scale.
+
+Shapes: V vocabulary, D model width, F inner width, N rows of a matrix.
+"""
+
+import dataclasses
+import json
+import math
+import mmap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transformer.config import ModelConfig, UserError
+from transformer.files import open_regular
+
+Array = np.ndarray[Any, Any]
+Shapes = Iterable[tuple[str, tuple[int, ...]]]
+# As a header names them; bfloat16, which numpy has not, as its 16 bits.
+TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
+         "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}  # fmt: skip
+WEIGHT_TYPES = ("F32", "F16", "BF16", "F64", "I8")
+SCALE = ".scale"
+MAX_HEADER = 16 * 2**20  # bytes; a model of 100 layers has 0.3 MB
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """What a header says of a tensor: its type, its shape, its bytes from `start` on."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The byte behind the last one."""
+        return self.start + math.prod(self.shape) * np.dtype(TYPES[self.dtype]).itemsize
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stored:
+    """A tensor as its file holds it, mapped: (N, ...); int8 with a scale of each row, (N,)."""
+
+    dtype: str
+    values: Array
+    scale: Array | None = None
+
+    def float32(self) -> Array:
+        """The numbers that are meant; not copied where they are stored so."""
+        if self.scale is not None:
+            return self.values * self.scale[:, None]
+        if self.dtype == "BF16":
+            return (self.values.astype(np.uint32) << 16).view(np.float32)
+        return self.values.astype(np.float32, copy=False)
+
+    def is_finite(self) -> bool:
+        """Whether no number is NaN or infinite."""
+        if self.scale is not None:
+            return bool(np.isfinite(self.scale).all())
+        if self.dtype not in ("F16", "BF16"):
+            return bool(np.isfinite(self.values).all())
+        exponent = np.uint16(0x7C00 if self.dtype == "F16" else 0x7F80)
+        bits = self.values.view(np.uint16) & exponent
+        return not bits.size or bool(bits.max() < exponent)
+
+
+def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Name and shape of each weight of a model, one by one."""
+    width, inner = config.d_model, config.d_ff
+
+    def linear(name: str, n_out: int, n_in: int) -> Shapes:
+        return (f"{name}.weight", (n_out, n_in)), (f"{name}.bias", (n_out,))
+
+    def norm(name: str) -> Shapes:
+        return (f"{name}.weight", (width,)), (f"{name}.bias", (width,))
+
+    yield "embedding.weight", (config.vocab_size, width)
+    if config.positions == "learned":
+        yield "positions.table", (config.max_len, width)
+    stacks = {"encoder": (config.n_encoder_layers, ("self",)),
+              "decoder": (config.n_decoder_layers, ("self", "cross"))}  # fmt: skip
+    for stack, (n_layers, kinds) in stacks.items():
+        for layer in (f"{stack}.{i}" for i in range(n_layers)):
+            for kind in kinds:
+                for part in ("query", "key", "value", "out"):
+                    yield from linear(f"{layer}.{kind}_attention.{part}", width, width)
+                yield from norm(f"{layer}.{kind}_residual.norm")
+            yield from linear(f"{layer}.feed_forward.expand", inner, width)
+            yield from linear(f"{layer}.feed_forward.contract", width, inner)
+            yield from norm(f"{layer}.feed_residual.norm")
+        if config.norm == "pre":
+            yield from norm(f"{stack}_norm")
+
+
+def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
+    """The weights of a model by name, mapped: of its names and shapes, finite.
+
+    What is not so is a UserError before anything is read or allocated that it asks for.
+    """
+    tensors = read(path, weight_shapes(config))
+    for name, tensor in tensors.items():
+        if not tensor.is_finite():
+            raise UserError(
+                f"expected finite weights in {path}, got NaN or infinity in {name}: "
+                "take an earlier checkpoint, or train again"
+            )
+    return tensors
+
+
+def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
+    """The tensors of a file by name, mapped; UserError unless they have the shapes given."""
+    try:
+        mapped, entries, start = _map(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
+    if shapes is not None:
+        _check_shapes(path, entries, shapes)
+    arrays = {name: _array(mapped, entry, start) for name, entry in entries.items()}
+    return {
+        name: Stored(entries[name].dtype, array, arrays.get(name + SCALE))
+        for name, array in arrays.items()
+        if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)
+    }
+
+
+def quantise_rows(weight: Array) -> tuple[Array, Array]:
+    """Each row as int8 with the scale that makes its largest 127: (N, D) -> (N, D), (N,).
+
+    The rounding of the native kernels, so that they find the same numbers again.
+    """
+    weight = np.asarray(weight, np.float32)
+    largest = np.maximum(np.abs(weight).max(1), np.float32(1e-12))
+    factor = np.float32(127) / largest
+    return np.rint(weight * factor[:, None]).astype(np.int8), largest / np.float32(127)
+
+
+def _array(mapped: mmap.mmap, entry: Entry, start: int) -> Array:
+    dtype, count = np.dtype(TYPES[entry.dtype]), math.prod(entry.shape)
+    if not count:
+        return np.empty(entry.shape, dtype)
+    flat = np.frombuffer(mapped, dtype, count, start + entry.start)
+    return np.require(flat, requirements="A").reshape(entry.shape)
+
+
+def _map(path: Path) -> tuple[mmap.mmap, dict[str, Entry], int]:
+    """The file in memory, its header, and where its bytes begin; OSError or ValueError."""
+    with open_regular(path) as file:
+        length = int.from_bytes(file.read(8), "little")
+        file.seek(0, 2)
+        size, start = file.tell(), 8 + length
+        if not 2 <= length <= MAX_HEADER or start > size:
+            raise ValueError(f"a header of {length} bytes in a file of {size}")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return mapped, _entries(mapped[8:start], size - start), start
+
+
+def _entries(header: bytes, size: int) -> dict[str, Entry]:
+    """The header, held against the number of bytes behind it; ValueError."""
+    try:
+        values = json.loads(header)
+    except RecursionError as error:
+        raise ValueError("a header that is nested too deeply") from error
+    if not isinstance(values, dict):
+        raise ValueError("a header that is no JSON object")
+    entries = {n: _entry(n, value) for n, value in values.items() if n != "__metadata__"}
+    at = 0
+    for name, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)):
+        if entry.start != at:
+            raise ValueError(f"{name} begins at byte {entry.start}, not {at}")
+        at = entry.end
+    if at != size:
+        raise ValueError(f"{at} bytes of tensors by its header, and {size} in the file")
+    return entries
+
+
+def _entry(name: str, value: Any) -> Entry:
+    try:
+        dtype, shape, (start, end) = value["dtype"], value["shape"], value["data_offsets"]
+        entry = Entry(dtype, tuple(shape), start)
+        whole = all(type(n) is int and n >= 0 for n in (*shape, start, end))
+        if whole and dtype in TYPES and entry.end == end:
+            return entry
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise ValueError(f"type, shape and place of {name} do not agree")
+
+
+def _check_shapes(path: Path, entries: Mapping[str, Entry], shapes: Shapes) -> None:
+    """UserError unless the names and shapes are these, and their types those of weights."""
+    known = set()
+    for name, shape in shapes:
+        entry = entries.get(name)
+        if entry is None:
+            raise _unlike(path, f"{name}, which is not there")
+        if entry.shape != shape:
+            raise _unlike(path, f"{name} of the shape {list(shape)}, got {list(entry.shape)}")
+        if entry.dtype not in WEIGHT_TYPES:
+            raise _unlike(path, f"numbers in {name}, got {entry.dtype}")
+        known.add(name)
+        if entry.dtype == "I8":
+            scale = entries.get(name + SCALE)
+            if scale is None or (scale.dtype, scale.shape) != ("F32", shape[:1]) or len(shape) != 2:
+                raise _unlike(path, f"a scale for each row of {name}")
+            known.add(name + SCALE)
+    more = sorted(entries.keys() - known)
+    if more:
+        raise _unlike(path, f"{len(known)} tensors and no more, got {more[0]} too")
+
+
+def _unlike(path: Path, what: str) -> UserError:
+    return UserError(
+        f"expected the weights of {path.parent / 'config.json'} in {path}: {what}. "
+        "Are the two of one model?"
+    )

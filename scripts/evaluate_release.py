@@ -56,8 +56,11 @@ def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
 
 def lowered_bleu(system: TextTranslator, pairs: Pairs) -> float:
     """BLEU without regard to capitals, greedy."""
-    found = system.translate([src for src, _ in pairs], GREEDY)
-    return bleu([one.text.lower() for one in found], [tgt.lower() for _, tgt in pairs])
+    translations = system.translate([src for src, _ in pairs], GREEDY)
+    return bleu(
+        [translation.text.lower() for translation in translations],
+        [tgt.lower() for _, tgt in pairs],
+    )
 
 
 def slices(system: Directions, pairs: Pairs) -> list[tuple[str, ...]]:
@@ -68,20 +71,20 @@ def slices(system: Directions, pairs: Pairs) -> list[tuple[str, ...]]:
     rows = [("as it is", f"{len(pairs)}", f"{base[0]:.1f}", f"{base[1]:.1f}", "")]
     for name, some in rewritten(pairs):
         if some:
-            found = lowered_bleu(plain, some), lowered_bleu(guarded, some)
-            loss = f"{found[0] - base[0]:+.1f}, {found[1] - base[1]:+.1f}"
-            rows.append((name, f"{len(some)}", f"{found[0]:.1f}", f"{found[1]:.1f}", loss))
+            both = lowered_bleu(plain, some), lowered_bleu(guarded, some)
+            loss = f"{both[0] - base[0]:+.1f}, {both[1] - base[1]:+.1f}"
+            rows.append((name, f"{len(some)}", f"{both[0]:.1f}", f"{both[1]:.1f}", loss))
     return rows
 
 
 def measured(plain: Translator, test_set: TestSet, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
     """A row for each search: set, system, BLEU, chrF2, source of the figure."""
     for name, decode in SEARCHES.items():
-        outputs = [one.text for one in plain.translate(test_set.sources, decode)]
-        found = scores(outputs, test_set.references, n_bootstrap, ("BLEU", "chrF2"))
+        outputs = [translation.text for translation in plain.translate(test_set.sources, decode)]
+        measures = scores(outputs, test_set.references, n_bootstrap, ("BLEU", "chrF2"))
         values = [
             f"{s.value:.1f}" if s.low is None else f"{s.value:.1f} [{s.low:.1f}, {s.high:.1f}]"
-            for s in found
+            for s in measures
         ]
         yield test_set.name, f"this model, {name}", *values, f"{len(outputs)} pairs, here"
 
@@ -105,16 +108,16 @@ def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]
     cases = [case for case in every if case.src_lang == langs[0]]
     verdicts = challenge.judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
     total, form, words = Counter[str](), Counter[str](), Counter[str]()
-    for one in verdicts:
-        for kind in (one.case.kind, "all"):
+    for verdict in verdicts:
+        for kind in (verdict.case.kind, "all"):
             total[kind] += 1
-            form[kind] += not one.form
-            words[kind] += one.passed
+            form[kind] += not verdict.form
+            words[kind] += verdict.passed
     rows = [(kind, f"{n}", f"{form[kind]}", f"{words[kind]}") for kind, n in total.items()]
     wrong = [
-        f"{one.case.source[:80]!r} -> {one.output[:80]!r}: {'; '.join((*one.form, *one.words))}"
-        for one in verdicts
-        if not one.passed
+        f"{v.case.source[:80]!r} -> {v.output[:80]!r}: {'; '.join((*v.form, *v.words))}"
+        for v in verdicts
+        if not v.passed
     ]
     return sorted(rows, key=lambda row: row[0] != "all"), wrong
 
@@ -136,10 +139,10 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
         heads = ("sources", "lines", "BLEU, lower case", "with the guard", "loss, both")
         print(f"\nThe first {len(pairs)} lines of {names[0]}, written in another way:\n")
         print(markdown(heads, slices(system, pairs)), flush=True)
-    found, wrong = challenge_rows(system)
+    kinds, wrong = challenge_rows(system)
     print("\nThe challenge set, with the guard:\n")
-    print(markdown(("kind", "texts", "form right", "words right too"), found))
-    print("\n".join(["", *(f"* {one}" for one in wrong)]), flush=True)
+    print(markdown(("kind", "texts", "form right", "words right too"), kinds))
+    print("\n".join(["", *(f"* {text}" for text in wrong)]), flush=True)
 
 
 def main(argv: list[str] | None = None) -> int:

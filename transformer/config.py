@@ -45,14 +45,14 @@ def choices(hint: Any) -> tuple[Any, ...]:
 
 def reject(config: Any, rules: Mapping[str, bool]) -> None:
     """Raises one ValueError that lists every rule that does not hold, choices included."""
-    found = {name: choices(hint) for name, hint in typing.get_type_hints(type(config)).items()}
+    literals = {name: choices(hint) for name, hint in typing.get_type_hints(type(config)).items()}
     rules = {
         **rules,
         **{
             f"{name} {' or '.join(allowed)}, not {getattr(config, name)}": (
                 getattr(config, name) in allowed
             )
-            for name, allowed in found.items()
+            for name, allowed in literals.items()
             if allowed
         },
     }

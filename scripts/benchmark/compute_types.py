@@ -29,19 +29,19 @@ HEADS = ("test set", "decoded by", "BLEU", "to float32", "the plain model's toke
 def ways(plain: Translator) -> dict[str, Callable[[], StepModel]]:
     """What decodes, by name; each packs the weights when it is called."""
     model = plain.model
-    found: dict[str, Callable[[], StepModel]] = {
+    engines: dict[str, Callable[[], StepModel]] = {
         "plain model": lambda: model,
         "float32": lambda: Engine(model, "float32"),
         "bfloat16": lambda: Engine(model, "bfloat16"),
         "int8, PyTorch's": lambda: Engine(model, "int8", use_native=False),
     }
     if fits_native(model.config):
-        found["int8, own kernels"] = lambda: Engine(model, "int8")
-    return found
+        engines["int8, own kernels"] = lambda: Engine(model, "int8")
+    return engines
 
 
 def rows(
-    sets: Sequence[TestSet], found: Mapping[str, Sequence[Translation]]
+    sets: Sequence[TestSet], translations: Mapping[str, Sequence[Translation]]
 ) -> Iterator[list[str]]:
     """By test set and way: BLEU, its difference to float32, how many sentences are the same.
 
@@ -50,7 +50,7 @@ def rows(
     start = 0
     for test_set in sets:
         end = start + len(test_set.sources)
-        parts = {name: every[start:end] for name, every in found.items()}
+        parts = {name: every[start:end] for name, every in translations.items()}
         scores = {name: bleu([r.text for r in p], test_set.references) for name, p in parts.items()}
         tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
         for name, score in scores.items():
@@ -67,14 +67,14 @@ def compare(args: argparse.Namespace) -> None:
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
     sources = [source for test_set in sets for source in test_set.sources]
-    found = {}
+    translations = {}
     for name, packed in ways(plain).items():
         plain.decoder = BatchDecoder(packed())
-        found[name] = plain.translate(sources, GREEDY)
+        translations[name] = plain.translate(sources, GREEDY)
         print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
     print(f"{'-'.join(langs)}: {args.model}; {described(environment())}\n")
-    print(markdown(HEADS, rows(sets, found)))
-    if "int8, own kernels" not in found:
+    print(markdown(HEADS, rows(sets, translations)))
+    if "int8, own kernels" not in translations:
         print("\nskipped: int8 on own kernels, which need AVX2, a C++ compiler and fitting widths")
 
 

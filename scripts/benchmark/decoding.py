@@ -87,10 +87,10 @@ def read_model(given: argparse.Namespace) -> tuple[Transformer, Ids]:
     if given.test is None:
         raise UserError("expected a test set for the checkpoint: give --test")
     opened = weights.load(given.model)
-    texts = read_set(given.test, "test", (opened.src_lang, opened.tgt_lang), given.sentences)
+    test_set = read_set(given.test, "test", (opened.src_lang, opened.tgt_lang), given.sentences)
     longest = opened.model.config.max_len // 2 - 1
-    found = [opened.tokenizer.encode(text)[:longest] for text in texts.sources]
-    return opened.model, [ids for ids in found if ids]
+    sources = [opened.tokenizer.encode(text)[:longest] for text in test_set.sources]
+    return opened.model, [ids for ids in sources if ids]
 
 
 def workload(given: argparse.Namespace, model: Transformer, bulk: Ids, in_bulk: bool) -> Workload:
@@ -124,27 +124,29 @@ def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
     _check(given)
     model, bulk = read_model(given)
     modes = [mode == "bulk" for mode in given.modes]
-    scenarios = [Scenario(*one) for one in itertools.product(modes, given.beams, given.cores)]
-    found: list[Measured] = []
+    scenarios = [
+        Scenario(*scenario) for scenario in itertools.product(modes, given.beams, given.cores)
+    ]
+    measured: list[Measured] = []
     works = {in_bulk: workload(given, model, bulk, in_bulk) for in_bulk in modes}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rivals.write_weights(model, folder, given.engines)
         teams, skipped = open_teams(given.engines, folder, say)
         try:
-            for one in scenarios:
-                results = measure(teams, one, works[one.in_bulk], say)
-                found.append(Measured(one, results, os.getloadavg()[0]))
+            for scenario in scenarios:
+                results = measure(teams, scenario, works[scenario.in_bulk], say)
+                measured.append(Measured(scenario, results, os.getloadavg()[0]))
         finally:
             for team in teams:
                 team.close()
-    text = tables(found, skipped)
+    text = tables(measured, skipped)
     if True in modes and min(given.trial_sentences, len(bulk)) < ENOUGH:
         text += f"\n\nToo few sentences to choose settings by: {ENOUGH} fill the largest batches."
     return text, {
         "model": given.model or "copies its source",
         "config": dataclasses.asdict(model.config),
-        "scenarios": [values(one) for one in found],
+        "scenarios": [values(scenario) for scenario in measured],
         "skipped": skipped,
     }
 
@@ -182,19 +184,19 @@ def _ours_and_others(results: Sequence[Result]) -> tuple[list[Result], list[Resu
 
 def tables(measured: Sequence[Measured], skipped: dict[str, str]) -> str:
     """Each scenario: what each engine did, and how many times as fast ours are."""
-    found = []
-    for one in measured:
-        found.append(f"### {one.scenario} (load {one.load:.1f})")
-        found.append(markdown(HEADS, map(_row, one.results)))
-        ours, others = _ours_and_others(one.results)
+    parts = []
+    for case in measured:
+        parts.append(f"### {case.scenario} (load {case.load:.1f})")
+        parts.append(markdown(HEADS, map(_row, case.results)))
+        ours, others = _ours_and_others(case.results)
         if ours and others:
             heads = ["times as fast as", *(other.name for other in others)]
             rows = [[own.name, *(f"{ratio(own, o):.2f}" for o in others)] for own in ours]
-            found.append(markdown(heads, rows))
-        if len({result.n_sentences for result in one.results}) > 1:
-            found.append("The engines had unequal numbers of sentences: the ratios flatter some.")
-    found += [f"Skipped {name}: {why}." for name, why in skipped.items()]
-    return "\n\n".join(found)
+            parts.append(markdown(heads, rows))
+        if len({result.n_sentences for result in case.results}) > 1:
+            parts.append("The engines had unequal numbers of sentences: the ratios flatter some.")
+    parts += [f"Skipped {name}: {why}." for name, why in skipped.items()]
+    return "\n\n".join(parts)
 
 
 def values(measured: Measured) -> dict[str, Any]:
@@ -216,7 +218,7 @@ def values(measured: Measured) -> dict[str, Any]:
             }
             for result in measured.results
         ],
-        "ratios": {one.name: {o.name: ratio(one, o) for o in others} for one in ours},
+        "ratios": {own.name: {o.name: ratio(own, o) for o in others} for own in ours},
     }
 
 

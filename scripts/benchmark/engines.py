@@ -169,7 +169,7 @@ class HuggingFace:
     @torch.inference_mode()
     def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
         """With our limits of length, and a beam search that stops as ours does."""
-        found: Ids = [[] for _ in sources]
+        outputs: Ids = [[] for _ in sources]
         beams: dict[str, Any] = {"num_beams": 1}
         if config.beam_size > 1:
             beams = {
@@ -188,8 +188,8 @@ class HuggingFace:
                 **beams,
             )
             for row, ids in zip(rows, output.tolist(), strict=True):
-                found[row] = [i for i in ids if i not in (PAD_ID, BOS_ID, EOS_ID)]
-        return found
+                outputs[row] = [i for i in ids if i not in (PAD_ID, BOS_ID, EOS_ID)]
+        return outputs
 
 
 class CTranslate2:

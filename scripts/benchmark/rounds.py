@@ -126,11 +126,11 @@ def choose(team: Translates, scenario: Scenario, trial: Ids, config: DecodeConfi
     """The setting with the most tokens a second: the batch first, then workers and threads."""
 
     def fastest(settings: Iterable[Setting]) -> Setting:
-        found = list(settings)
-        jobs = [Job(trial, config, setting, not scenario.in_bulk) for setting in found]
+        tried = list(settings)
+        jobs = [Job(trial, config, setting, not scenario.in_bulk) for setting in tried]
         team.run(dataclasses.replace(jobs[0], sources=trial[:4]))  # what is new is slow
         speeds = [team.run(job).speed for job in jobs]
-        return found[speeds.index(max(speeds))]
+        return tried[speeds.index(max(speeds))]
 
     batches, layouts = scenario.settings(team.name)
     best = fastest(batches)
@@ -174,8 +174,8 @@ def measure(
     if not work.copies:
         expected = [run.outputs for run in runs.get(rivals.NAMES[0], [])]
     return [
-        Result(name, settings[name], tuple(found), agreement(found, expected))
-        for name, found in runs.items()
+        Result(name, settings[name], tuple(done), agreement(done, expected))
+        for name, done in runs.items()
     ]
 
 
@@ -198,4 +198,4 @@ def ratio(ours: Result, rival: Result) -> float:
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """The median of the rounds' ratios."""
-    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
+    return statistics.median(own / other for own, other in zip(ours, theirs, strict=True))

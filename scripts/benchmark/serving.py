@@ -139,8 +139,8 @@ async def memory(url: str, seen: list[float], every: float = 2.0) -> None:
     connection = Connection(url)
     while True:
         _, body = await connection.ask("/metrics")
-        found = MEMORY.search(body.decode())
-        seen.append(float(found[1]) / 2**20 if found else 0.0)
+        resident = MEMORY.search(body.decode())
+        seen.append(float(resident[1]) / 2**20 if resident else 0.0)
         await asyncio.sleep(every)
 
 
@@ -163,7 +163,7 @@ async def measured(args: argparse.Namespace) -> None:
     watching.cancel()
     print(markdown(HEADS, [alone.row(), together.row()]))
     print(f"\n{together.throughput / alone.throughput:.1f} times the throughput of one at a time")
-    print(f"memory of the server, MiB, over time: {' '.join(f'{one:.0f}' for one in seen)}")
+    print(f"memory of the server, MiB, over time: {' '.join(f'{mib:.0f}' for mib in seen)}")
     bad = alone.counts["wrong"] + together.counts["wrong"] + together.counts["failed"]
     if bad:
         raise UserError(f"expected right answers only, got {bad} that are wrong or failed")

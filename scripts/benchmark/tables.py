@@ -29,8 +29,8 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def extensions(cpuinfo: str) -> list[str]:
     """Those of EXTENSIONS that a text like /proc/cpuinfo names."""
-    found = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
-    flags = set(found[1].split()) if found else set()
+    line = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
+    flags = set(line[1].split()) if line else set()
     return [name for name in EXTENSIONS if name in flags]
 
 
@@ -52,14 +52,16 @@ def environment() -> dict[str, Any]:
         **{name: values[name] for name in names},
         "instructions": extensions(text),
         "cores": os.cpu_count(),
-        "load": [round(one, 2) for one in os.getloadavg()],
+        "load": [round(load, 2) for load in os.getloadavg()],
         "libraries": {name: version(name) for name in LIBRARIES},
     }
 
 
 def described(facts: dict[str, Any]) -> str:
     """The environment in a line or two."""
-    libraries = [f"{name} {found}" for name, found in facts["libraries"].items() if found]
+    libraries = [
+        f"{name} {installed}" for name, installed in facts["libraries"].items() if installed
+    ]
     return (
         f"{facts['processor']} ({' '.join(facts['instructions']) or 'instructions unknown'}), "
         f"{facts['cores']} cores, load {facts['load'][0]}; torch {facts['torch']}, "

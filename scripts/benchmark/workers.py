@@ -93,8 +93,8 @@ def peak_mib() -> float:
     """The most resident memory of this process since then, mapped files counted; 0: unknown."""
     status = Path("/proc/self/status")
     text = status.read_text(encoding="ascii") if status.is_file() else ""
-    found = re.search(r"^VmHWM:\s*(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) / 1024 if found else 0.0
+    peak = re.search(r"^VmHWM:\s*(\d+) kB", text, re.MULTILINE)
+    return int(peak[1]) / 1024 if peak else 0.0
 
 
 def perform(decoder: rivals.Decoder, job: Job) -> Part:

@@ -70,13 +70,13 @@ def by_model(translator: Translator, decode: DecodeConfig) -> LineMap:
 
 def texts_below(places: Sequence[str]) -> list[Path]:
     """The files that hold text: those named, and those of the folders named."""
-    found: list[Path] = []
+    files: list[Path] = []
     for place in map(Path, places):
         inside = sorted(p for p in place.rglob("*") if p.name.endswith(TEXT_ENDINGS))
-        found += inside if place.is_dir() else [place]
-    if not found:
+        files += inside if place.is_dir() else [place]
+    if not files:
         raise UserError(f"expected files ({', '.join(TEXT_ENDINGS)}) in {', '.join(places)}")
-    return found
+    return files
 
 
 def lines_done(part: Path) -> int:

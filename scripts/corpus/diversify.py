@@ -48,7 +48,7 @@ def own_pairs(
     results = translator.stream((src for src, _ in pairs), decode)
     for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
         ranked = result.candidates[place - 1 : place] if place else result.candidates
-        texts = [normalize(one.text) for one in ranked]
+        texts = [normalize(translation.text) for translation in ranked]
         scores = sentence_chrf(texts, [reference] * len(texts))
         nothing = ("", -1.0)  # a short beam has no such place
         text, score = max(zip(texts, scores, strict=True), key=lambda p: p[1], default=nothing)
@@ -80,8 +80,8 @@ def diversify(args: argparse.Namespace) -> None:
     counts: Counter[str] = Counter()
     n_best = args.place or args.beam_size
     decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
-    found = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)
-    write_tsv(args.output, langs, found)
+    new_pairs = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)
+    write_tsv(args.output, langs, new_pairs)
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
 

@@ -93,13 +93,13 @@ def links(sources: Sequence[Ints], targets: Sequence[Ints]) -> list[Ints]:
     for _ in range(ITERATIONS):
         chance = learned(text, chance)
     share = chance[text.pair] * text.weight
-    found, start = [], 0
+    aligned, start = [], 0
     for f, e in zip(sources, targets, strict=True):
         rows = share[start : start + len(e) * (len(f) + 1)].reshape(len(e), len(f) + 1)
         best = rows.argmax(axis=1)
-        found.append(np.where(best == len(f), -1, best))
+        aligned.append(np.where(best == len(f), -1, best))
         start += rows.size
-    return found
+    return aligned
 
 
 def phrases(
@@ -177,11 +177,11 @@ def write(args: argparse.Namespace) -> None:
         raise UserError(f"expected pairs of at most {args.max_chars} characters, got none")
     small = sorted(chosen(table(pairs, args.longest), args.least, args.share))
     large = ((capitalised(s), capitalised(t)) for s, t in small if s[0].islower())
-    found = [*small, *large]
+    both_cases = [*small, *large]
     if args.words:
-        write_tsv(args.words, langs, (pair for pair in found if " " not in pair[0]))
-    write_tsv(args.output, langs, (pair for pair in found if not args.words or " " in pair[0]))
-    print(f"{len(found):,} phrases of {len(pairs):,} pairs")
+        write_tsv(args.words, langs, (pair for pair in both_cases if " " not in pair[0]))
+    write_tsv(args.output, langs, (pair for pair in both_cases if not args.words or " " in pair[0]))
+    print(f"{len(both_cases):,} phrases of {len(pairs):,} pairs")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -42,29 +42,29 @@ def sources_in(place: str) -> Iterator[str]:
     if not folder.is_dir():
         yield place
         return
-    found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
-    if not found:
+    files = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
+    if not files:
         raise UserError(f"expected corpora ({', '.join(ENDINGS)}) in {place}, there are none")
-    yield from map(str, found)
+    yield from map(str, files)
 
 
 def weighed(sources: Sequence[str], weights: Mapping[str, float]) -> list[str]:
     """Each source with its weight, as `train.py` reads it; without those of weight 0."""
-    found = []
+    kept = []
     for source in sources:
         fitting = (w for pattern, w in weights.items() if fnmatch.fnmatch(name_of(source), pattern))
         weight = next(fitting, 1)
-        found += [f"{source}@{weight}"] if weight else []
-    return found
+        kept += [f"{source}@{weight}"] if weight else []
+    return kept
 
 
 def flags(settings: Mapping[str, Any]) -> list[str]:
     """Settings as options of a command: `both = true` is --both, `d-ff = 512` is --d-ff 512."""
-    found = []
+    options = []
     for name, value in settings.items():
         if value is not False:
-            found += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-    return found
+            options += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return options
 
 
 def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
@@ -95,14 +95,14 @@ def main(argv: list[str] | None = None) -> int:
     add("--output", required=True, metavar="FOLDER", help="of the run")
     given, others = parser.parse_known_args(argv)
     others = [option for option in others if option != "--"]
-    found: list[str] = []
+    options: list[str] = []
 
     def read() -> None:
-        found.extend(arguments(given.mix, given.phase, given.data))
+        options.extend(arguments(given.mix, given.phase, given.data))
 
     code = run_command(read, "recipe")
     dev = ["--dev", *given.dev] if given.dev else []
-    return code or train.main([*found, *dev, "--output", given.output, *others])
+    return code or train.main([*options, *dev, "--output", given.output, *others])
 
 
 if __name__ == "__main__":

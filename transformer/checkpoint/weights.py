@@ -90,8 +90,8 @@ def save(
 
     `languages` are a direction or several.
     """
-    one = isinstance(languages[0], str)
-    directions = [cast(Direction, languages)] if one else cast(Sequence[Direction], languages)
+    is_single = isinstance(languages[0], str)
+    directions = [cast(Direction, languages)] if is_single else cast(Sequence[Direction], languages)
     values = {**described(directions), "model": dataclasses.asdict(config)}
     with replaced_folder(folder) as new:
         (new / CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -209,7 +209,7 @@ def _of_one_model(folders: Sequence[Path]) -> Iterator[dict[str, Tensor]]:
     shapes = None
     for folder in folders:
         weights = load_weights(folder)
-        found = {name: tensor.shape for name, tensor in weights.items()}
-        if found != (shapes := shapes or found):
+        sizes = {name: tensor.shape for name, tensor in weights.items()}
+        if sizes != (shapes := shapes or sizes):
             raise ValueError(f"expected checkpoints of one model; {folder} is another's")
         yield weights

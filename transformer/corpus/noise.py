@@ -57,8 +57,8 @@ def typos(src: str, tgt: str, rng: random.Random) -> SentencePair:
     """The source with one slip in a word of it, a long one sometimes with two."""
     for _ in range(2 if len(src) > 40 and rng.random() < 0.5 else 1):
         if words := list(WORD.finditer(src)):
-            found = rng.choice(words)
-            src = src[: found.start()] + _slip(found.group(), rng) + src[found.end() :]
+            word = rng.choice(words)
+            src = src[: word.start()] + _slip(word.group(), rng) + src[word.end() :]
     return src, tgt
 
 
@@ -81,23 +81,23 @@ def slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
 @functools.lru_cache(maxsize=1)
 def _known_names() -> dict[tuple[str, bool], list[SentencePair]]:
     """Names by kind, and by whether the languages write them alike, as (Spanish, English)."""
-    found: dict[tuple[str, bool], list[SentencePair]] = {}
+    known: dict[tuple[str, bool], list[SentencePair]] = {}
     for line in NAMES_TABLE.read_text(encoding="utf-8").splitlines()[1:]:
         kind, es, en = line.split("\t")
-        found.setdefault((kind, es == en), []).append((es, en))
-    return found
+        known.setdefault((kind, es == en), []).append((es, en))
+    return known
 
 
 @functools.lru_cache(maxsize=1)
 def _by_form() -> dict[str, list[tuple[str, str, bool]]]:
     """For each form of a name: its kind, its form in the other language, whether it is Spanish."""
-    found: dict[str, list[tuple[str, str, bool]]] = {}
+    forms: dict[str, list[tuple[str, str, bool]]] = {}
     for (kind, _), names in _known_names().items():
         for es, en in names:
-            found.setdefault(es, []).append((kind, en, True))
+            forms.setdefault(es, []).append((kind, en, True))
             if en != es:
-                found.setdefault(en, []).append((kind, es, False))
-    return found
+                forms.setdefault(en, []).append((kind, es, False))
+    return forms
 
 
 def names(src: str, tgt: str, rng: random.Random) -> SentencePair:
@@ -141,22 +141,23 @@ def copied(src: str, tgt: str, rng: random.Random) -> SentencePair:
     if _SLOT.search(src + tgt):
         return src, tgt
     verbatim = rng.random() < _VERBATIM
-    one, two = (_made_up(rng), _made_up(rng)) if verbatim else SLOTS[:2]
+    first, second = (_made_up(rng), _made_up(rng)) if verbatim else SLOTS[:2]
     names = list(_shared(src, tgt))
     place = rng.choice(("first", "last", "aside", "both", "around", "name"))
     if place == "name" and names and not verbatim:
         name = rng.choice(names)
-        return src.replace(name, f"{one}{name}{two}", 1), tgt.replace(name, f"{one}{name}{two}", 1)
+        put = f"{first}{name}{second}"
+        return src.replace(name, put, 1), tgt.replace(name, put, 1)
     if place in ("around", "name") and not verbatim:
-        return f"{one}{src}{two}", f"{one}{tgt}{two}"
+        return f"{first}{src}{second}", f"{first}{tgt}{second}"
     mark = rng.choice((": ", " - ", " "))
     if place in ("first", "both"):
-        src, tgt = one + mark + src, one + mark + tgt
+        src, tgt = first + mark + src, first + mark + tgt
     if place == "both":
-        return _before_the_end(src, f" {two}"), _before_the_end(tgt, f" {two}")
+        return _before_the_end(src, f" {second}"), _before_the_end(tgt, f" {second}")
     if place == "first":
         return src, tgt
-    put = f" ({one})" if place == "aside" else f" {one}"
+    put = f" ({first})" if place == "aside" else f" {first}"
     return _before_the_end(src, put), _before_the_end(tgt, put)
 
 
@@ -190,12 +191,14 @@ def draw(config: NoiseConfig, share: float, rng: random.Random) -> list[Alterati
     Who leaves out accents often leaves out capitals, too: every other time one number decides
     on all that is left out. The share of each remains what the config says.
     """
-    chosen = [one for name, one in OTHERS.items() if share * rng.random() < getattr(config, name)]
+    chosen = [
+        alter for name, alter in OTHERS.items() if share * rng.random() < getattr(config, name)
+    ]
     together = share * rng.random() if rng.random() < 0.5 else None
-    for name, one in TYPED.items():
+    for name, alter in TYPED.items():
         number = share * rng.random() if together is None else together
         if number < getattr(config, name):
-            chosen.append(one)
+            chosen.append(alter)
     # Last, so that runs without it draw what they always drew; done first, before there are slots.
     if config.noise_names and share * rng.random() < config.noise_names:
         chosen.insert(0, names)
@@ -217,7 +220,7 @@ def _ends_with_stop(text: str) -> bool:
 
 
 def _capitalised(text: str) -> str:
-    return _FIRST.sub(lambda found: found.group().upper(), text)
+    return _FIRST.sub(lambda letter: letter.group().upper(), text)
 
 
 def _slip(word: str, rng: random.Random) -> str:
@@ -236,7 +239,7 @@ def _slip(word: str, rng: random.Random) -> str:
 def _shared(src: str, tgt: str) -> Iterator[str]:
     """What is equal on both sides and stands there once, none of them within another."""
     parts = [src[span.start : span.end] for span in find(src)]
-    parts += [found.group() for found in _NAME.finditer(src)]
+    parts += [name.group() for name in _NAME.finditer(src)]
     there = [part for part in parts if _once(src, part) and _once(tgt, part)]
     for part in there:
         if not any(part in other for other in there if other != part):

@@ -119,13 +119,13 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
             stem.rpartition(".")[2]: Path(name) for stem, name in zip(stems, given, strict=True)
         }
         columns = [column(named, lang) for lang in langs]
-        found = [named[c] if c is not None else None for c in columns]
+        paths = [named[c] if c is not None else None for c in columns]
     else:
         ends = tuple(f".{lang}" for lang in langs)
         prefix = stems[0].rpartition(".")[0] if stems[0].endswith(ends) else stems[0]
         tries = [(Path(prefix + end), Path(prefix + end + ".gz")) for end in ends]
-        found = [next((path for path in two if path.is_file()), None) for two in tries]
-    return (found[0], found[1]) if found[0] and found[1] else None
+        paths = [next((path for path in two if path.is_file()), None) for two in tries]
+    return (paths[0], paths[1]) if paths[0] and paths[1] else None
 
 
 def read_moses(paths: tuple[Path, Path]) -> Iterator[SentencePair]:

@@ -176,13 +176,13 @@ def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
         members[bisect_left(BUCKETS, n_words(source))].append(i)
     starts = [1, *(last + 1 for last in BUCKETS)]
     names = [f"{first}-{last}" for first, last in zip(starts, BUCKETS, strict=False)]
-    found = []
+    scored = []
     for name, chosen in zip([*names, f"{starts[-1]}+"], members, strict=True):
         hypotheses = [test_set.hypotheses[i] for i in chosen]
         references = [test_set.references[i] for i in chosen]
         some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
-        found.append(Bucket(words=name, sentences=len(chosen), scores=some))
-    return tuple(found)
+        scored.append(Bucket(words=name, sentences=len(chosen), scores=some))
+    return tuple(scored)
 
 
 def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:

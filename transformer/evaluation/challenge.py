@@ -78,21 +78,21 @@ def judge(
     return tuple(
         Verdict(
             case=case,
-            output=found.text,
-            form=_form(case.source, found),
+            output=translation.text,
+            form=_form(case.source, translation),
             words=tuple(
                 "|".join(ways)
                 for ways in case.expected
-                if not any(way.lower() in found.text.lower() for way in ways)
+                if not any(way.lower() in translation.text.lower() for way in ways)
             ),
         )
-        for case, found in zip(cases, translations, strict=True)
+        for case, translation in zip(cases, translations, strict=True)
     )
 
 
-def _form(source: str, found: Translated) -> tuple[str, ...]:
+def _form(source: str, translation: Translated) -> tuple[str, ...]:
     """What is wrong whatever the language."""
-    output, wrong = found.text, list(found.warnings)
+    output, wrong = translation.text, list(translation.warnings)
     kept = [source[s.start : s.end] for s in find(source) if s.kind != "number"]
     kept += [c for c in source if c > "\u2027" and unicodedata.category(c) in ("So", "Lo")]
     wrong += [str(fault) for fault in faults(source, output, kept) if str(fault) not in wrong]

@@ -96,14 +96,14 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         for spec, name in zip(request.tests, names, strict=True)
     ]
     folder = _output_folder(request, system, names)
-    found = []
+    reports = []
     for test_set in sets:
         before = translations(baseline, test_set, request)[0] if baseline else None
         hypotheses, speed = translations(system, test_set, request)
         done = replace(test_set, hypotheses=hypotheses, baseline=before)
         for name, lines in done.files().items():
             write_text(folder / name, "".join(f"{line}\n" for line in lines))
-        found.append(analyse(done, speed, baseline.name if baseline else "", request.n_bootstrap))
+        reports.append(analyse(done, speed, baseline.name if baseline else "", request.n_bootstrap))
     report = Report(
         model=system.name,
         path=str(system.path),
@@ -112,7 +112,7 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         decode=request.decode if any(s.translator for s in opened) else None,
         guard=request.guard,
         machine=machine(str(system.translator.device) if system.translator else "none"),
-        sets=tuple(found),
+        sets=tuple(reports),
     )
     write_text(folder / JSON_NAME, to_json(report))
     write_text(folder / PAGE_NAME, page(report, training_metrics(system.path)))
@@ -124,12 +124,12 @@ def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...
     if names and len(names) != len(specs):
         raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")
     bare = names or [_bare_name(spec) for spec in specs]
-    found = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in bare)
-    if len(set(found)) < len(found) or not all(found):
+    file_names = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in bare)
+    if len(set(file_names)) < len(file_names) or not all(file_names):
         raise UserError(
-            f"expected different names for the test sets; got {', '.join(found)}: give --name"
+            f"expected different names for the test sets; got {', '.join(file_names)}: give --name"
         )
-    return found
+    return file_names
 
 
 def _bare_name(spec: str) -> str:
@@ -170,15 +170,15 @@ def direction(
     """The source and target language; checkpoints and the two options must agree."""
     if bool(src_lang) != bool(tgt_lang):
         raise UserError(f"expected both --from and --to, or neither; got {src_lang or tgt_lang}")
-    found = {(s.translator.src_lang, s.translator.tgt_lang) for s in systems if s.translator}
+    directions = {(s.translator.src_lang, s.translator.tgt_lang) for s in systems if s.translator}
     if src_lang and tgt_lang:
-        found.add((src_lang, tgt_lang))
-    if not found:
+        directions.add((src_lang, tgt_lang))
+    if not directions:
         raise UserError("translations do not say their languages: give both --from and --to")
-    if len(found) > 1:
-        pairs = " and ".join(sorted(f"{src} to {tgt}" for src, tgt in found))
+    if len(directions) > 1:
+        pairs = " and ".join(sorted(f"{src} to {tgt}" for src, tgt in directions))
         raise UserError(f"expected one direction of translation; got {pairs}")
-    return found.pop()
+    return directions.pop()
 
 
 def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None = None) -> TestSet:

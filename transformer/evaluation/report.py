@@ -62,10 +62,10 @@ def to_json(report: Report) -> str:
 def table(report: Report) -> str:
     """A few lines for a terminal: a line for each set, then one for each metric compared."""
     rows = [("test set", "lines", *_metric_names(report), "sentences/s")]
-    for found in report.sets:
-        speed = f"{found.speed.sentences_per_second:.1f}" if found.speed else "-"
-        values = [_interval(score) for score in found.scores]
-        rows.append((found.name, str(found.sentences), *values, speed))
+    for test_set in report.sets:
+        speed = f"{test_set.speed.sentences_per_second:.1f}" if test_set.speed else "-"
+        values = [_interval(score) for score in test_set.scores]
+        rows.append((test_set.name, str(test_set.sentences), *values, speed))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(
@@ -74,10 +74,10 @@ def table(report: Report) -> str:
         )
         for row in rows
     ]
-    for found in report.sets:
-        if found.comparison:
-            lines.append(f"{found.name}, compared with {found.comparison.baseline}:")
-            lines += ["  " + "  ".join(row) for row in _difference_rows(found.comparison)]
+    for test_set in report.sets:
+        if test_set.comparison:
+            lines.append(f"{test_set.name}, compared with {test_set.comparison.baseline}:")
+            lines += ["  " + "  ".join(row) for row in _difference_rows(test_set.comparison)]
     return "\n".join(lines)
 
 
@@ -92,7 +92,8 @@ def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
         pictures, note = {}, f'<p class="note">No pictures: {escape(str(error))}.</p>'
     title = f"{report.model}, {report.src_lang} to {report.tgt_lang}"
     overview = [
-        (found.name, found.sentences, *map(_interval, found.scores)) for found in report.sets
+        (test_set.name, test_set.sentences, *map(_interval, test_set.scores))
+        for test_set in report.sets
     ]
     return "\n".join(
         [
@@ -105,7 +106,7 @@ def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
             '<p class="note">In brackets the 95 % bootstrap interval. BLEU and chrF2: more is '
             "better; TER: less is better.</p>",
             note,
-            *(_set(found, report, pictures) for found in report.sets),
+            *(_set(test_set, report, pictures) for test_set in report.sets),
             _curves(pictures),
             "<h2>How it was made</h2>",
             _table(("", ""), _facts(report)),
@@ -116,19 +117,19 @@ def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
 
 def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     pictures = {}
-    for found in report.sets:
-        full = [bucket for bucket in found.buckets if bucket.scores]
+    for test_set in report.sets:
+        full = [bucket for bucket in test_set.buckets if bucket.scores]
         by_metric = list(zip(*(bucket.scores for bucket in full), strict=True))
-        pictures[f"buckets {found.name}"] = plots.bars(
+        pictures[f"buckets {test_set.name}"] = plots.bars(
             [f"{bucket.words}\n({bucket.sentences})" for bucket in full],
             {scores[0].metric: [score.value for score in scores] for scores in by_metric},
             {scores[0].metric: [_ends(score) for score in scores] for scores in by_metric},
             title="Score by length",
             x_label="words of the source (sentences)",
         )
-        pictures[f"lengths {found.name}"] = plots.histogram(
+        pictures[f"lengths {test_set.name}"] = plots.histogram(
             RATIO_EDGES,
-            found.length_ratios,
+            test_set.length_ratios,
             title="Length",
             x_label="words of the output over words of the reference",
         )
@@ -137,56 +138,56 @@ def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str,
     return pictures
 
 
-def _set(found: SetReport, report: Report, pictures: Mapping[str, str]) -> str:
-    score_rows = [(s.metric, _interval(s), s.signature) for s in found.scores]
+def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str]) -> str:
+    score_rows = [(s.metric, _interval(s), s.signature) for s in test_set.scores]
     bucket_rows = [
         (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))
-        for bucket in found.buckets
+        for bucket in test_set.buckets
     ]
-    faults = found.faults
+    faults = test_set.faults
     numbers: list[tuple[str, str]] = [
-        ("sentences", f"{found.sentences}"),
-        ("words of the source", f"{found.source_words}"),
-        ("length, output over reference", f"{found.length_ratio:.3f}"),
+        ("sentences", f"{test_set.sentences}"),
+        ("words of the source", f"{test_set.source_words}"),
+        ("length, output over reference", f"{test_set.length_ratio:.3f}"),
         ("empty outputs", f"{faults.empty}"),
         ("outputs that copy their source", f"{faults.copies}"),
         ("outputs that repeat themselves", f"{faults.repetitions}"),
     ]
-    if found.speed:
+    if test_set.speed:
         numbers += [
-            ("seconds", f"{found.speed.seconds:.1f}"),
-            ("sentences per second", f"{found.speed.sentences_per_second:.1f}"),
-            ("source words per second", f"{found.speed.source_words_per_second:.0f}"),
+            ("seconds", f"{test_set.speed.seconds:.1f}"),
+            ("sentences per second", f"{test_set.speed.sentences_per_second:.1f}"),
+            ("source words per second", f"{test_set.speed.source_words_per_second:.0f}"),
         ]
     return "\n".join(
         [
-            f"<h2>{escape(found.name)}</h2>",
+            f"<h2>{escape(test_set.name)}</h2>",
             _table(("metric", "score", "signature"), score_rows),
             "<p>The same numbers, typed in the folder of this page:</p>",
-            f"<pre>{escape(chr(10).join(found.commands))}</pre>",
+            f"<pre>{escape(chr(10).join(test_set.commands))}</pre>",
             _table(("", ""), numbers),
-            _compared(found.comparison, report),
+            _compared(test_set.comparison, report),
             "<h3>By length of the source</h3>",
             _table(("words", "sentences", "BLEU", "chrF2"), bucket_rows),
-            pictures.get(f"buckets {found.name}", ""),
-            pictures.get(f"lengths {found.name}", ""),
-            f"<h3>The {len(found.worst)} worst sentences by chrF2</h3>",
-            _sentences(found.worst, report),
+            pictures.get(f"buckets {test_set.name}", ""),
+            pictures.get(f"lengths {test_set.name}", ""),
+            f"<h3>The {len(test_set.worst)} worst sentences by chrF2</h3>",
+            _sentences(test_set.worst, report),
         ]
     )
 
 
-def _compared(found: Comparison | None, report: Report) -> str:
-    if found is None:
+def _compared(comparison: Comparison | None, report: Report) -> str:
+    if comparison is None:
         return ""
     heads = ("metric", "this system", "baseline", "difference", "p", "")
     parts = [
-        f"<h3>Compared with {escape(found.baseline)}</h3>",
-        _table(heads, _difference_rows(found)),
-        f"<p>By sentence chrF2, {found.better} sentences are better and {found.worse} are worse. "
-        f"p: paired bootstrap test; below {SIGNIFICANT} is taken for a difference.</p>",
+        f"<h3>Compared with {escape(comparison.baseline)}</h3>",
+        _table(heads, _difference_rows(comparison)),
+        f"<p>By sentence chrF2, {comparison.better} sentences are better and {comparison.worse} "
+        f"are worse. p: paired bootstrap test; below {SIGNIFICANT} is taken for a difference.</p>",
     ]
-    for title, sentences in (("gained", found.gains), ("lost", found.losses)):
+    for title, sentences in (("gained", comparison.gains), ("lost", comparison.losses)):
         if sentences:
             parts += [f"<h4>Sentences that {title} most</h4>", _sentences(sentences, report)]
     return "\n".join(parts)
@@ -236,12 +237,12 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         decode = dataclasses.asdict(report.decode)
         facts.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode.items())))
         facts.append(("guard", "on" if report.guard else "off"))
-    facts += [(found.name, found.spec) for found in report.sets]
+    facts += [(test_set.name, test_set.spec) for test_set in report.sets]
     machine = dataclasses.asdict(report.machine)
     return facts + [(name, str(value)) for name, value in machine.items() if value is not None]
 
 
-def _difference_rows(found: Comparison) -> list[tuple[str, ...]]:
+def _difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     return [
         (
             d.metric,
@@ -251,7 +252,7 @@ def _difference_rows(found: Comparison) -> list[tuple[str, ...]]:
             f"p = {d.p_value:.3f}",
             "significant" if d.p_value < SIGNIFICANT else "not significant",
         )
-        for d in found.differences
+        for d in comparison.differences
     ]
 
 

@@ -111,12 +111,12 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
     first. Whatever reads or writes these channels is reordered with them, so nothing changes.
     """
     order = torch.arange(model.config.d_model).view(-1, 2).t().flatten()  # (D,) 0 2 ... 1 3 ...
-    found = {"model.shared.weight": model.embedding.weight[:, order]}
+    weights = {"model.shared.weight": model.embedding.weight[:, order]}
     sides: tuple[tuple[str, Any], ...] = (("encoder", model.encoder), ("decoder", model.decoder))
     for side, layers in sides:
         for i, layer in enumerate(layers):
-            found.update(_layer(f"model.{side}.layers.{i}", layer, order))
-    return {name: tensor.detach().float().cpu() for name, tensor in found.items()}
+            weights.update(_layer(f"model.{side}.layers.{i}", layer, order))
+    return {name: tensor.detach().float().cpu() for name, tensor in weights.items()}
 
 
 def marian_model(model: Transformer) -> Any:
@@ -146,12 +146,12 @@ def marian_model(model: Transformer) -> Any:
             **SPECIAL_IDS,
         )
     )
-    found = new.load_state_dict(_weights(model), strict=False)
-    missing = [name for name in found.missing_keys if not name.endswith(DERIVED)]
-    if missing or found.unexpected_keys:
+    keys = new.load_state_dict(_weights(model), strict=False)
+    missing = [name for name in keys.missing_keys if not name.endswith(DERIVED)]
+    if missing or keys.unexpected_keys:
         raise RuntimeError(
             f"expected Marian's names of weights; transformers {library.__version__} misses "
-            f"{missing} and does not know {found.unexpected_keys}"
+            f"{missing} and does not know {keys.unexpected_keys}"
         )
     new.generation_config = library.GenerationConfig(
         max_length=config.max_len + 1,  # with the start, which is read but not written
@@ -224,10 +224,10 @@ def check_tokenizer(theirs: Any, ours: Tokenizer, texts: Iterable[str]) -> None:
     """
     for text in texts:
         ids = [*ours.encode(text), EOS_ID]
-        found = theirs(text, verbose=False).input_ids
-        joined = theirs.decode([BOS_ID, *found, PAD_ID], skip_special_tokens=True)
-        if (found, joined.split()) != (ids, ours.decode(ids).split()):
+        their_ids = theirs(text, verbose=False).input_ids
+        joined = theirs.decode([BOS_ID, *their_ids, PAD_ID], skip_special_tokens=True)
+        if (their_ids, joined.split()) != (ids, ours.decode(ids).split()):
             raise UserError(
                 f"expected Marian to cut {text!r} into the ids {ids} and to join them to "
-                f"{ours.decode(ids)!r}; it gives {found} and {joined!r}. Nothing was written"
+                f"{ours.decode(ids)!r}; it gives {their_ids} and {joined!r}. Nothing was written"
             )

@@ -77,19 +77,20 @@ class Muon(torch.optim.Adam):
         """One step; afterwards the gradients of the matrices are gone."""
         rate = self.param_groups[0]["lr"]
         for shape, matrices in self._matrices.items():
-            moved = [one for one in matrices if one.grad is not None]
+            moved = [matrix for matrix in matrices if matrix.grad is not None]
             if not moved:
                 continue
-            gradients = torch.stack([one.grad for one in moved if one.grad is not None])
+            gradients = torch.stack([matrix.grad for matrix in moved if matrix.grad is not None])
             momenta = [
-                self.state[one].setdefault("exp_avg", torch.zeros_like(one)) for one in moved
+                self.state[matrix].setdefault("exp_avg", torch.zeros_like(matrix))
+                for matrix in moved
             ]
             torch._foreach_lerp_(momenta, list(gradients), 1 - self.MOMENTUM)
             ahead = torch.stack(momenta).lerp_(gradients, 1 - self.MOMENTUM)  # Nesterov's
             change = orthogonal(ahead, products=self._products)
             torch._foreach_add_(moved, list(change), alpha=-rate * 0.2 * math.sqrt(max(shape)))
-            for one in moved:
-                one.grad = None  # Adam passes them over
+            for matrix in moved:
+                matrix.grad = None  # Adam passes them over
         return super().step(closure)
 
 

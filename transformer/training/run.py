@@ -120,7 +120,7 @@ def model_card(
     facts: Mapping[str, Any],
 ) -> str:
     """The README of a checkpoint, in Markdown: what it is and how it was trained."""
-    kept = [(one["spec"], one["counts"].get("kept", 0)) for one in report["sources"]]
+    kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
     return "\n".join(
         [
@@ -159,11 +159,11 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN
     if path.is_file():
-        found = changed_settings(json.loads(path.read_text(encoding="utf-8")), settings, FREE)
-        if found:
+        changes = changed_settings(json.loads(path.read_text(encoding="utf-8")), settings, FREE)
+        if changes:
             raise UserError(
                 f"expected the settings that the run in {folder} was begun with, but "
-                f"{'; '.join(found)}. Give the same command, or another --output"
+                f"{'; '.join(changes)}. Give the same command, or another --output"
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -238,8 +238,8 @@ class RunFolder:
 
     def kept(self, step: int) -> list[Path]:
         """The checkpoints kept for averaging, oldest first, none later than the step."""
-        found = sorted((self.path / STEPS).glob("step-*"))
-        return [path for path in found if int(path.name.removeprefix("step-")) <= step]
+        folders = sorted((self.path / STEPS).glob("step-*"))
+        return [path for path in folders if int(path.name.removeprefix("step-")) <= step]
 
 
 def _tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -66,16 +66,16 @@ class Validation:
 
         Of several directions, `bleu` is the mean and each has its own beside it.
         """
-        found = {"loss": self.loss(model)}
+        scores = {"loss": self.loss(model)}
         each: dict[str, float] = {}
         for langs, pairs in self.translated.items():
             if not pairs:
-                return found
+                return scores
             sources, references = zip(*pairs, strict=True)
             translator = Translator(
                 model, self.tokenizer, langs, "validation", "float32", self.directions
             )
             results = translator.translate(sources)
             each["-".join(langs)] = bleu([result.text for result in results], references)
-        found["bleu"] = sum(each.values()) / len(each)
-        return found | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}
+        scores["bleu"] = sum(each.values()) / len(each)
+        return scores | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}

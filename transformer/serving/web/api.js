@@ -1,25 +1,62 @@
-// Asks the server. A failure is an Error with the reason that the server gives.
+// Asks the server. What goes wrong is a Failure: of what kind, and when to try again.
 
-export const settings = { key: "" };
+export const settings = { key: "", characters: 20000, isLoaded: false };
 
-async function answered(request) {
-  const answer = await request;
-  const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(body.error ?? `${answer.status}`);
+const KINDS = { 400: "refused", 403: "key", 404: "gone", 408: "late", 413: "long", 429: "often", 503: "busy" };
+
+export class Failure extends Error {
+  // `kind` is the name of a text of the page, `reason` what the server said, in English.
+  constructor(kind, { reason = "", seconds = 0 } = {}) {
+    super(reason || kind);
+    Object.assign(this, { kind, reason, seconds });
+  }
+}
+
+function failure(status, body, header) {
+  const kind = KINDS[status] ?? (status >= 500 ? "broken" : "refused");
+  return new Failure(kind, { reason: body?.error ?? "", seconds: Number(header("Retry-After")) || 0 });
+}
+
+async function answered(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Failure("offline");
+  }
+  const body = await answer.json().catch(() => null);
+  if (!answer.ok) throw failure(answer.status, body, (name) => answer.headers.get(name));
+  if (body === null) throw new Failure("broken");
   return body;
 }
 
-export const get = (path) => answered(fetch(path));
+const withKey = (fields) => (settings.key ? { ...fields, api_key: settings.key } : fields);
+
+export const get = (path) => answered(path);
 
 export function post(path, fields, signal) {
-  const body = JSON.stringify(settings.key ? { ...fields, api_key: settings.key } : fields);
   const headers = { "Content-Type": "application/json" };
-  return answered(fetch(path, { method: "POST", headers, body, signal }));
+  return answered(path, { method: "POST", headers, body: JSON.stringify(withKey(fields)), signal });
 }
 
-export function send(path, file, fields) {
+// Sends a file; `progress` gets the share that has arrived. Gives the answer and a way to stop.
+export function send(path, file, fields, progress) {
+  const request = new XMLHttpRequest(); // fetch tells nothing of an upload
   const body = new FormData();
-  for (const [name, value] of Object.entries({ ...fields, api_key: settings.key })) body.append(name, value);
+  for (const [name, value] of Object.entries(withKey(fields))) body.append(name, value);
   body.append("file", file);
-  return answered(fetch(path, { method: "POST", body }));
+  const answer = new Promise((resolve, reject) => {
+    request.upload.addEventListener("progress", (event) => progress(event.loaded / event.total));
+    request.addEventListener("load", () => {
+      const { status, response } = request;
+      if (status === 200 && response) resolve(response);
+      else reject(failure(status, response, (name) => request.getResponseHeader(name)));
+    });
+    request.addEventListener("error", () => reject(new Failure("offline")));
+    request.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+  });
+  request.open("POST", path);
+  request.responseType = "json";
+  request.send(body);
+  return { answer, stop: () => request.abort() };
 }

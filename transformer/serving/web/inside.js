@@ -1,223 +1,233 @@
 // The decoder at work: one token a step, what it might have said, and where it looked.
 
-import { post } from "./api.js";
+import { Failure, post } from "./api.js";
+import { $, element } from "./dom.js";
+import { meanOf, rolesOf } from "./heads.js";
+import { heat, thumbnail } from "./heat.js";
+import { directionOf } from "./languages.js";
+import { errorBox } from "./notices.js";
 import { percent, t } from "./texts.js";
-import { element } from "./words.js";
 
-const $ = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
+const MEAN = { layer: -1, head: -1 }; // of all layers and heads
 let seen = null; // what the server told of the sentence
-let asked = { text: "", from: "es", to: "en" };
-let chosen = { kind: "cross", layer: -1, head: -1 }; // -1: the mean of all
+let asked = null; // the sentence that is looked into
+let failure = null;
+let again = () => {}; // what is tried once more after a failure
+let sentences = []; // of the text: { source, target, ids, from, to }
+let chosen = { kind: "cross", ...MEAN };
 
 const piece = (text) => text.replaceAll("▁", "␣").replace("</s>", "⟨/s⟩");
+const isSame = (a, b) => a && b && ["source", "target", "from", "to"].every((name) => a[name] === b[name]);
+const step = () => Number($("step").value) - 1;
 
-export function showInside(part, from, to) {
-  const text = part?.source ?? $("sentence").value;
-  if (part && (text !== asked.text || from !== asked.from || part.target !== seen?.target)) {
-    $("sentence").value = text;
-    look(text, from, to, part.ids);
-  } else {
-    asked = { ...asked, from, to };
-    if (!seen) $("trouble").textContent = t("nothing");
-    else draw();
+// Opens at a sentence of the text, or at the one that is open; `at` is a step, else the last.
+export function showInside(those, one = null, at = Infinity) {
+  sentences = those;
+  $("which-row").hidden = sentences.length < 2;
+  $("which").replaceChildren(...sentences.map(({ source }, i) =>
+    element("option", { value: i, textContent: source.trim() })));
+  const wanted = one ?? sentences.find((known) => isSame(known, asked)) ?? sentences[0];
+  if (!wanted) return draw();
+  if (isSame(wanted, asked) && seen) {
+    $("which").value = sentences.findIndex((known) => isSame(known, asked));
+    if (one) go(at);
+    return draw();
   }
+  return look(wanted, at);
 }
 
-async function look(text, from, to, ids) {
-  asked = { text, from, to };
-  $("trouble").textContent = "";
-  const fields = { q: text, source: from, target: to, attention: true };
+async function look(sentence, at = Infinity) {
+  asked = sentence;
+  again = () => look(sentence, at);
+  $("sentence").value = sentence.source.trim();
+  $("which").value = sentences.findIndex((known) => isSame(known, sentence));
   try {
-    let found;
-    if (ids) found = await post("continue_after", { ...fields, prefix: ids });
-    else found = (await post("inspect", fields)).parts.find((one) => one.steps);
-    if (!found) throw new Error(t("nothing"));
-    seen = found;
+    const { source: q, from, to, ids } = sentence;
+    const fields = { q, source: from, target: to, attention: true };
+    const found = ids ? await post("continue_after", { ...fields, prefix: ids })
+      : (await post("inspect", fields)).parts.find((part) => part.steps);
+    if (asked !== sentence) return;
+    if (!found) throw new Failure("tooMuch");
+    [seen, failure] = [found, null];
   } catch (error) {
-    seen = null;
-    $("decoder").hidden = true;
-    $("trouble").textContent = error.message;
-    return;
+    if (asked !== sentence) return;
+    if (!(error instanceof Failure)) throw error;
+    [seen, failure] = [null, error];
+    return draw();
   }
-  $("decoder").hidden = false;
   $("step").max = seen.targetPieces.length;
-  $("step").value = 1;
-  chosen = { ...chosen, layer: -1, head: -1 };
+  chosen = { ...chosen, ...MEAN };
+  go(at);
+}
+
+async function lookAtTyped(text) {
+  again = () => lookAtTyped(text);
+  try {
+    const [from, to] = await directionOf(text);
+    await look({ source: text, from, to });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    [seen, failure] = [null, error];
+    draw();
+  }
+}
+
+function go(to) {
+  $("step").value = Math.max(1, Math.min(Number($("step").max), to));
   draw();
 }
 
-function go(step) {
-  $("step").value = Math.max(1, Math.min(Number($("step").max), step));
-  draw();
+function weights() {
+  const maps = seen[chosen.kind];
+  return chosen.layer < 0 ? meanOf(maps) : maps[chosen.layer][chosen.head];
 }
 
-// The weights of the chosen layer and head, or their mean: rows that look, columns looked at.
-function weights(kind = chosen.kind, layer = chosen.layer, head = chosen.head) {
-  const maps = seen[kind];
-  if (layer >= 0) return maps[layer][head];
-  const all = maps.flat();
-  return all[0].map((row, i) => row.map((_, j) => all.reduce((sum, one) => sum + one[i][j], 0) / all.length));
+// The pieces of the rows and of the columns of a kind of attention.
+function pieces(kind) {
+  const { sourcePieces: source, targetPieces: target } = seen;
+  const read = ["<s>", ...target.slice(0, -1)];
+  return { encoder: [source, source], decoder: [read, read], cross: [target, source] }[kind];
 }
 
 function labels(kind) {
-  const source = seen.sourcePieces.map(piece);
-  const read = ["⟨s⟩", ...seen.targetPieces.slice(0, -1).map(piece)];
-  return { encoder: [source, source], decoder: [read, read], cross: [seen.targetPieces.map(piece), source] }[kind];
+  const [rows, columns] = pieces(kind);
+  const shown = columns.map((text) => piece(text).replace("<s>", "⟨s⟩"));
+  return [rows === columns ? shown : rows.map(piece), shown];
+}
+
+function showFailure() {
+  const own = failure && ["tooMuch", "refused"].includes(failure.kind) ? t("tooMuch") : undefined;
+  $("trouble").replaceChildren(...(failure ? [errorBox(failure, t("notInside"), again, own)] : []));
 }
 
 export function draw() {
-  if (!seen || $("inside").hidden) return;
-  const step = Number($("step").value) - 1;
+  if ($("inside").hidden) return;
+  showFailure();
+  $("decoder").hidden = !seen;
+  $("nothing").hidden = Boolean(seen || failure);
+  if (!seen) return;
   const n = seen.targetPieces.length;
-  $("at").textContent = t("at", step + 1, n);
-  $("back").disabled = $("first").disabled = step === 0;
-  $("forward").disabled = $("last").disabled = step === n - 1;
-  drawPieces(step);
-  drawChoices(step);
-  fillHeads();
-  const [read] = labels("decoder");
-  const mask = read.map((_, i) => read.map((_, j) => (j <= i ? 1 : 0)));
-  $("mask").replaceChildren(heat(mask, read, read, step, $("mask").clientWidth, "mask"));
-  const [rows, columns] = labels(chosen.kind);
-  const upTo = chosen.kind === "encoder" ? null : step;
-  $("map").replaceChildren(heat(weights(), rows, columns, upTo, $("map").clientWidth, "attention"));
-  drawHeads(upTo);
+  $("at").textContent = t("at", step() + 1, n);
+  $("back").disabled = $("first").disabled = step() === 0;
+  $("forward").disabled = $("last").disabled = step() === n - 1;
+  drawPieces();
+  drawChoices();
+  drawMaps();
 }
 
-function drawPieces(step) {
-  const looked = weights("cross", -1, -1)[step];
-  const most = Math.max(...looked);
-  $("reads").replaceChildren(...seen.sourcePieces.map((one, i) => {
-    const chip = element("span", { className: "chip", textContent: piece(one), title: percent(looked[i]) });
-    chip.style.setProperty("--light", looked[i] / most);
-    return chip;
+// A piece as a button that goes to a step; `light` from 0 to 1.
+function chip(text, name, light, goTo, title) {
+  const made = element("button", { type: "button", className: name, textContent: text, title });
+  made.style.setProperty("--light", light);
+  made.addEventListener("click", () => {
+    go(goTo + 1);
+    const { parentElement } = made.isConnected ? made : {};
+    parentElement?.children[goTo]?.focus();
+  });
+  return made;
+}
+
+function drawPieces() {
+  const now = step();
+  const focused = document.activeElement?.classList.contains("chip") ? document.activeElement : null;
+  const place = focused && [focused.parentElement.id, [...focused.parentElement.children].indexOf(focused)];
+  const looked = meanOf(seen.cross);
+  const row = looked[now];
+  const most = Math.max(...row);
+  $("reads").replaceChildren(...seen.sourcePieces.map((text, j) => {
+    const column = looked.map((shares) => shares[j]);
+    return chip(piece(text), "chip", row[j] / most, column.indexOf(Math.max(...column)), percent(row[j]));
   }));
-  $("writes").replaceChildren(...seen.targetPieces.map((one, i) => element("span", {
-    className: i === step ? "chip now" : i < step ? "chip" : "chip later",
-    textContent: i <= step ? piece(one) : "·",
-  })));
-  const best = looked.map((share, i) => [share, i]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-  const names = best.map(([share, i]) => `${piece(seen.sourcePieces[i])} ${percent(share)}`).join(", ");
-  $("said").textContent = t("said", piece(seen.targetPieces[step]), percent(seen.probabilities[step]), names);
+  $("writes").replaceChildren(...seen.targetPieces.map((text, i) => {
+    const name = i === now ? "chip now" : i < now ? "chip" : "chip later";
+    const made = chip(i <= now ? piece(text) : "·", name, 0, i, t("at", i + 1, seen.targetPieces.length));
+    made.setAttribute("aria-label", i <= now ? piece(text) : made.title);
+    if (i === now) made.setAttribute("aria-current", "step");
+    return made;
+  }));
+  if (place) $(place[0]).children[place[1]]?.focus();
+  const best = row.map((share, j) => [share, j]).sort((a, b) => b[0] - a[0]).slice(0, 3);
+  const names = best.map(([share, j]) => `${piece(seen.sourcePieces[j])} ${percent(share)}`).join(", ");
+  $("said").textContent = t("said", piece(seen.targetPieces[now]), percent(seen.probabilities[now]), names);
 }
 
-function drawChoices(step) {
-  const rows = seen.steps[step].map(([text, share]) => {
+function drawChoices() {
+  const rows = seen.steps[step()].map(([text, share]) => {
     const bar = element("span", { className: "fill" });
     bar.style.width = `${100 * share}%`;
     const row = element("tr", {},
       element("th", { scope: "row", textContent: piece(text) }),
-      element("td", { className: "bar" }, bar),
+      element("td", { className: "share-bar" }, bar),
       element("td", { textContent: percent(share) }));
-    row.classList.toggle("now", text === seen.targetPieces[step]);
+    row.classList.toggle("now", text === seen.targetPieces[step()]);
     return row;
   });
   $("choices").tBodies[0].replaceChildren(...rows);
 }
 
-function svg(name, attributes, ...children) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+function drawMaps() {
+  const [read] = labels("decoder");
+  const mask = read.map((_, i) => read.map((_, j) => (j <= i ? 1 : 0)));
+  $("mask").replaceChildren(heat(mask, read, read, step(), $("mask").clientWidth, t("mask")));
+  const upTo = chosen.kind === "encoder" ? null : step();
+  const [rows, columns] = labels(chosen.kind);
+  $("map").replaceChildren(heat(weights(), rows, columns, upTo, $("map").clientWidth, t("attention")));
+  drawHeads(upTo);
 }
 
-// A heat map; rows after `step` are not yet there, its own is framed.
-function heat(values, rows, columns, step, room, name) {
-  const wide = Math.max(...rows.map((one) => one.length)) * 7.5 + 8;
-  const size = Math.max(18, Math.min(34, Math.floor((room - wide - 34) / columns.length)));
-  const isSquare = rows === columns; // then the columns are the same tokens, some still to come
-  const high = Math.max(...columns.map((one) => one.length)) * 6 + 10;
-  const width = wide + size * columns.length + 34;
-  const height = high + size * rows.length + 4;
-  const cells = [];
-  columns.forEach((text, j) => {
-    const x = wide + size * (j + 0.65);
-    const shown = isSquare && step !== null && j > step ? "·" : text;
-    cells.push(svg("text", { x, y: high - 6, transform: `rotate(-50 ${x} ${high - 6})` }, shown));
-  });
-  rows.forEach((text, i) => {
-    const y = high + size * i;
-    const later = step !== null && i > step;
-    cells.push(svg("text", { x: wide - 5, y: y + size / 2 + 4, "text-anchor": "end", class: later ? "later" : "" }, later ? "·" : text));
-    columns.forEach((column, j) => {
-      const share = values[i][j];
-      const cell = svg("rect", { x: wide + size * j, y, width: size - 1, height: size - 1, class: "cell" });
-      const fill = svg("rect", {
-        x: wide + size * j, y, width: size - 1, height: size - 1, class: later ? "none" : "fill",
-        "fill-opacity": later ? 0 : Math.sqrt(share).toFixed(3),
-      }, svg("title", {}, `${text} → ${column}: ${percent(share)}`));
-      cells.push(cell, fill);
-    });
-  });
-  if (step !== null) {
-    const y = high + size * step - 1;
-    cells.push(svg("rect", { x: wide - 1, y, width: size * columns.length + 1, height: size + 1, class: "frame" }));
-  }
-  const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" }, ...cells);
-  made.setAttribute("aria-label", t(name));
-  return made;
-}
-
-function fillHeads() {
-  const maps = seen[chosen.kind];
-  const options = [element("option", { value: "-1 -1", textContent: t("mean") })];
-  maps.forEach((heads, layer) => heads.forEach((_, head) => options.push(
-    element("option", { value: `${layer} ${head}`, textContent: t("layerHead", layer + 1, head + 1) }))));
-  $("head").replaceChildren(...options);
-  $("head").value = `${chosen.layer} ${chosen.head}`;
-}
-
-// All layers and heads, small; a click makes one large.
+// All layers and heads, small and by name; a click makes one large.
 function drawHeads(upTo) {
-  const ink = getComputedStyle(document.documentElement).getPropertyValue("--heat").trim();
-  const made = seen[chosen.kind].map((heads, layer) => element("div", { className: "layer" }, ...heads.map((values, head) => {
-    const canvas = element("canvas", { width: values[0].length, height: values.length });
-    const brush = canvas.getContext("2d");
-    brush.fillStyle = ink;
-    values.forEach((row, i) => row.forEach((share, j) => {
-      brush.globalAlpha = upTo !== null && i > upTo ? 0 : Math.sqrt(share);
-      brush.fillRect(j, i, 1, 1);
-    }));
-    const button = element("button", { type: "button", title: t("layerHead", layer + 1, head + 1) }, canvas);
-    button.setAttribute("aria-label", button.title);
-    button.setAttribute("aria-pressed", String(layer === chosen.layer && head === chosen.head));
-    button.addEventListener("click", () => {
-      const is = layer === chosen.layer && head === chosen.head;
-      chosen = { ...chosen, layer: is ? -1 : layer, head: is ? -1 : head };
-      draw();
-    });
+  const maps = seen[chosen.kind];
+  const roles = rolesOf(chosen.kind, maps, pieces(chosen.kind)[1]);
+  const options = maps.map((heads, layer) => heads.map((_, head) => {
+    const { role, share } = roles[layer][head];
+    const name = t("roles")[role];
+    const measured = share ? `${name} ${percent(share)}` : name;
+    return { layer, head, name, title: `${t("layerHead", layer + 1, head + 1)}: ${measured}` };
+  }));
+  $("head").replaceChildren(element("option", { value: "-1 -1", textContent: t("mean") }),
+    ...options.flat().map(({ layer, head, title }) => element("option", { value: `${layer} ${head}`, textContent: title })));
+  $("head").value = `${chosen.layer} ${chosen.head}`;
+  const focused = [...$("heads").querySelectorAll("button")].indexOf(document.activeElement);
+  $("heads").replaceChildren(...options.map((heads) => element("div", { className: "layer" }, ...heads.map((one) => {
+    const button = element("button", { type: "button", title: one.title },
+      thumbnail(maps[one.layer][one.head], upTo), element("span", { textContent: one.name }));
+    const is = one.layer === chosen.layer && one.head === chosen.head;
+    button.setAttribute("aria-label", one.title);
+    button.setAttribute("aria-pressed", String(is));
+    button.addEventListener("click", () => choose(is ? MEAN : one));
     return button;
-  })));
-  $("heads").replaceChildren(...made);
+  }))));
+  if (focused >= 0) $("heads").querySelectorAll("button")[focused]?.focus({ preventScroll: true });
+}
+
+function choose({ layer, head }) {
+  chosen = { ...chosen, layer, head };
+  drawMaps();
 }
 
 export function startInside() {
   $("look").addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = $("sentence").value.trim();
-    if (text) look(text, asked.from, asked.to);
+    const text = $("sentence").value.trim().toWellFormed();
+    if (text) lookAtTyped(text);
   });
+  $("which").addEventListener("change", () => look(sentences[$("which").value]));
   $("step").addEventListener("input", draw);
-  const now = () => Number($("step").value);
-  $("first").addEventListener("click", () => go(1));
-  $("back").addEventListener("click", () => go(now() - 1));
-  $("forward").addEventListener("click", () => go(now() + 1));
-  $("last").addEventListener("click", () => go(Infinity));
-  $("inside").addEventListener("keydown", (event) => {
-    if (["INPUT", "SELECT"].includes(event.target.tagName) || !seen) return;
-    if (event.key === "ArrowLeft") go(now() - 1);
-    if (event.key === "ArrowRight") go(now() + 1);
+  const moves = { first: () => 1, back: () => step(), forward: () => step() + 2, last: () => Infinity };
+  for (const [id, to] of Object.entries(moves)) $(id).addEventListener("click", () => go(to()));
+  $("decoder").addEventListener("keydown", (event) => {
+    if (["INPUT", "SELECT"].includes(event.target.tagName) || event.target.classList.contains("map")) return;
+    if (event.key === "ArrowLeft") go(step());
+    if (event.key === "ArrowRight") go(step() + 2);
   });
   $("kind").addEventListener("change", () => {
-    chosen = { kind: $("kind").value, layer: -1, head: -1 };
-    draw();
+    chosen = { kind: $("kind").value, ...MEAN };
+    drawMaps();
   });
   $("head").addEventListener("change", () => {
     const [layer, head] = $("head").value.split(" ").map(Number);
-    chosen = { ...chosen, layer, head };
-    draw();
+    choose({ layer, head });
   });
   window.addEventListener("resize", draw);
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "lang"] });

@@ -1,351 +1,176 @@
-// The page: translates as one types, paragraph by paragraph, and lets words be looked at and changed.
+// The page: wires the panes, the languages, the address and the settings together.
 
-import { get, post, send, settings } from "./api.js";
+import { readAddress, settleAddress } from "./address.js";
+import { get, settings } from "./api.js";
+import { $, copy, moveIn, remember, remembered } from "./dom.js";
+import { dismissFile, offer, speakFiles, startFiles } from "./files.js";
 import { showInside, startInside } from "./inside.js";
-import { language, percent, speak, t, warning } from "./texts.js";
-import { element, light, sourceNodes, targetNodes } from "./words.js";
+import { choose, fillLanguages, from, isOffered, serve, settle, source, to } from "./languages.js";
+import { closeMenu, openMenu, startMenu } from "./menu.js";
+import { showFailure, showNotices } from "./notices.js";
+import { language, number, speak, t } from "./texts.js";
+import { change, count, translate, translated, whenChanged, work } from "./translation.js";
+import { showText, startView, targetWords } from "./view.js";
 
-const $ = (id) => document.getElementById(id);
 const PAUSE = 250; // milliseconds without a key before a translation is asked for
-const AT_ONCE = 4; // paragraphs that are asked for at the same time
-const known = new Map(); // paragraphs that were translated, by direction and text
-let version = 0; // of the text: older answers are not shown
-let asking = new AbortController();
+const SETTLED = 800; // milliseconds without a key before the address is written
+const THEMES = { auto: "◐", light: "☀", dark: "☾" };
+const TABS = ["translate", "inside"];
 let timer = 0;
-let limit = 20000;
-let pairs = [];
-let shown = []; // the paragraphs on the page, in order
-let working = 0;
+let addressTimer = 0;
 
-// Languages
-
-const targetsOf = (from) => pairs.filter(([source]) => source === from).map(([, target]) => target);
-const offered = (from, to) => pairs.some(([a, b]) => a === from && b === to);
-
-function fillLanguages() {
-  const sources = [...new Set(pairs.map(([source]) => source))];
-  const targets = [...new Set(pairs.map(([, target]) => target))];
-  const fill = (select, codes) => {
-    const before = select.value;
-    select.replaceChildren(...codes.map((code) =>
-      element("option", { value: code, textContent: t(code === "auto" ? "detect" : code) })));
-    select.value = codes.includes(before) ? before : codes.find((code) => code !== "auto");
-  };
-  fill($("from"), [...sources, "auto"]);
-  fill($("to"), targets);
-  $("swap").disabled = !offered($("to").value, $("from").value) && $("from").value !== "auto";
+function again() {
+  return settings.isLoaded ? translate() : load();
 }
 
-async function languageOf(text, signal) {
-  if ($("from").value !== "auto") return $("from").value;
-  const [found] = await post("detect", { q: text.slice(0, 1000) }, signal);
-  const option = [...$("from").options].find((one) => one.value === "auto");
-  option.textContent = `${t(found.language)} (${Math.round(found.confidence)} %)`;
-  if (found.language === $("to").value) {
-    const other = targetsOf(found.language)[0];
-    if (other) $("to").value = other;
-  }
-  return found.language;
+function show(anew = false) {
+  showText({ anew });
+  showFailure(again);
+  showNotices((other) => turn(() => choose(other, to() === other ? from() : to())));
+  $("status").textContent = t("states")[work.state] ?? "";
+  $("copy").disabled = !work.paragraphs.length || work.state === "failed";
+  $("link").disabled = !work.paragraphs.length;
+  showCount();
 }
 
-// Translation
-
-const keyOf = (from, to, text) => `${from} ${to} ${text}`;
-
-async function translate() {
-  const text = $("source").value;
-  const mine = ++version;
-  asking.abort();
-  asking = new AbortController();
-  const { signal } = asking;
-  $("count").textContent = t("characters", text.length, limit);
-  $("count").classList.toggle("over", text.length > limit);
-  if (!text.trim()) {
-    shown = [];
-    show("");
-    return;
-  }
-  show(t("working"));
-  try {
-    const from = await languageOf(text, signal);
-    if (mine !== version) return;
-    const to = $("to").value;
-    const lines = text.split("\n");
-    const plan = lines.map((line) => known.get(keyOf(from, to, line)) ?? { source: line, from, to });
-    shown = plan;
-    if (from === to) for (const one of plan) one.text = one.source;
-    for (const one of plan) if (!one.source.trim()) one.text = one.source;
-    show(t("working"));
-    await each(plan.filter((one) => one.text === undefined), (one) => ask(one, mine, signal));
-    if (mine !== version) return;
-    show(from === to ? t("same") : t("ready"));
-    if (from !== to) await each(plan.filter((one) => !one.parts && one.source.trim()), (one) => inspect(one, mine, signal));
-  } catch (error) {
-    if (error.name !== "AbortError" && mine === version) show(t("failed") + error.message);
-  }
+function showCount() {
+  const n = count($("source").value);
+  $("count").textContent = n ? t("characters", number(n), number(settings.characters)) : "";
+  $("count").classList.toggle("over", n > settings.characters);
 }
 
-async function each(items, work) {
-  const waiting = [...items];
-  const worker = async () => {
-    while (waiting.length) await work(waiting.shift());
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+// Another direction, or another text: all that belonged to the one before goes.
+function turn(how = () => {}) {
+  how();
+  closeMenu(false);
+  dismissFile();
+  clearTimeout(timer);
+  fillLanguages();
+  writeAddress();
+  change({ other: null });
+  return translate();
 }
 
-async function ask(one, mine, signal) {
-  const fields = { q: one.source, source: one.from, target: one.to };
-  const answer = await post("translate", fields, signal);
-  one.text = answer.translatedText;
-  one.warnings = answer.warnings ?? [];
-  known.set(keyOf(one.from, one.to, one.source), one);
-  if (known.size > 2000) known.delete(known.keys().next().value);
-  if (mine === version) show(t("working"));
+function typed() {
+  showCount();
+  closeMenu(false);
+  dismissFile();
+  clearTimeout(timer);
+  timer = setTimeout(translate, PAUSE);
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(writeAddress, SETTLED);
 }
 
-async function inspect(one, mine, signal) {
-  const fields = { q: one.source, source: one.from, target: one.to };
-  const { parts } = await post("inspect", fields, signal);
-  if (parts.map((part) => part.target).join("") === one.text) one.parts = parts;
-  if (mine === version) show(t("ready"));
+function writeAddress() {
+  clearTimeout(addressTimer);
+  settleAddress(from(), to(), $("source").value);
 }
 
-// Showing
-
-const between = (lists) => lists.flatMap((nodes, i) => (i ? ["\n", ...nodes] : nodes));
-
-function show(status) {
-  $("status").textContent = status;
-  working = status === t("working");
-  const focused = document.activeElement?.place;
-  $("target").lang = $("to").value;
-  $("target").classList.toggle("busy", Boolean(working));
-  $("target").replaceChildren(...between(shown.map((one) =>
-    targetNodes(one, (p) => t("sure", percent(p))))));
-  $("shadow").replaceChildren(...between(shown.map((one) => sourceNodes(one) ?? [one.source])), "\n");
-  const words = wordsOf();
-  const again = focused && words.find(({ place }) => place.part.source === focused.part.source && place.i === focused.i);
-  if (words.length) (again ?? words[0]).tabIndex = 0;
-  again?.focus();
-  follow();
-  const warnings = [...new Set(shown.flatMap((one) => one.warnings ?? []))];
-  $("warnings").replaceChildren(...warnings.map((one) => element("li", { textContent: warning(one) })));
-  $("warnings").hidden = !warnings.length;
-  $("copy").disabled = !shown.length;
+// What the address asks for, if it is one of a text.
+function obeyAddress() {
+  const wanted = readAddress(location.hash);
+  if (!wanted || !choose(wanted.from, wanted.to)) return;
+  $("source").value = wanted.text;
+  fillLanguages();
+  translate();
 }
 
-// The words behind the text field break into the same lines, and move with it.
-function follow() {
-  $("shadow").style.width = `${$("source").clientWidth}px`;
-  $("shadow").scrollTop = $("source").scrollTop;
+function swap() {
+  const [source_, target] = [source(), to()];
+  if (!isOffered(target, source_)) return;
+  const text = translated();
+  turn(() => {
+    choose(target, source_);
+    if (text.trim()) $("source").value = text;
+  });
 }
 
-const wordsOf = () => [...$("target").querySelectorAll(".word")];
-const allSpans = () => [...wordsOf(), ...$("shadow").querySelectorAll("span")];
-
-function pointAt(place) {
-  light(allSpans(), place);
-}
-
-function sourceWordAt(x, y) {
-  return [...$("shadow").querySelectorAll("span")].find((span) =>
-    [...span.getClientRects()].some((box) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom));
-}
-
-// Alternatives
-
-async function openMenu(span) {
-  const { part, i, paragraph } = span.place;
-  const [, first, last] = part.targetWords[i];
-  const menu = $("menu");
-  const prefix = part.ids.slice(0, first);
-  const box = span.getBoundingClientRect();
-  const fields = { q: part.source, source: paragraph.from, target: paragraph.to, prefix };
-  let found;
-  try {
-    found = (await post("alternatives", fields)).alternatives;
-  } catch (error) {
-    $("status").textContent = t("failed") + error.message;
-    return;
-  }
-  const taken = part.ids.slice(first, last).join(" ");
-  menu.replaceChildren(...found.map((one) => {
-    const share = element("span", { className: "share", textContent: percent(one.probability) });
-    const option = element("button", { type: "button" }, one.text || t("end"), share);
-    option.setAttribute("role", "option");
-    option.setAttribute("aria-selected", String(one.ids.join(" ") === taken));
-    option.addEventListener("click", () => choose(span.place, [...prefix, ...one.ids]));
-    return option;
-  }));
-  if (!found.length) menu.append(t("none"));
-  menu.hidden = false;
-  const left = Math.min(box.left, document.documentElement.clientWidth - menu.offsetWidth - 8);
-  menu.style.left = `${Math.max(8, left) + window.scrollX}px`;
-  menu.style.top = `${box.bottom + 4 + window.scrollY}px`;
-  menu.opener = span;
-  menu.querySelector("button")?.focus();
-}
-
-function closeMenu(giveBack = true) {
-  if ($("menu").hidden) return;
-  $("menu").hidden = true;
-  if (giveBack) $("menu").opener?.focus();
-}
-
-async function choose({ part, paragraph }, prefix) {
-  closeMenu();
-  $("status").textContent = t("working");
-  const fields = { q: part.source, source: paragraph.from, target: paragraph.to, prefix };
-  try {
-    Object.assign(part, { warnings: [] }, await post("continue_after", fields), { source: part.source });
-    paragraph.text = paragraph.parts.map((one) => one.target).join("");
-    paragraph.warnings = [];
-    show(t("ready"));
-  } catch (error) {
-    $("status").textContent = t("failed") + error.message;
-  }
-}
-
-function moveIn(list, event, forward, backward) {
-  const step = forward.includes(event.key) ? 1 : backward.includes(event.key) ? -1 : 0;
-  if (!step) return;
-  event.preventDefault();
-  const at = list.indexOf(document.activeElement);
-  const next = list[(at + step + list.length) % list.length];
-  if (next.classList.contains("word")) for (const one of list) one.tabIndex = one === next ? 0 : -1;
-  next.focus();
-}
-
-// Files
-
-async function sendFile(file) {
-  if (!file) return;
-  $("status").textContent = t("reading", file.name);
-  $("fetched").hidden = true;
-  try {
-    const fields = { source: $("from").value, target: $("to").value };
-    const { translatedFileUrl } = await send("translate_file", file, fields);
-    const path = new URL(translatedFileUrl).pathname;
-    const link = element("a", { href: path, download: "", textContent: t("download", file.name) });
-    $("fetched").replaceChildren(link);
-    $("fetched").hidden = false;
-    $("status").textContent = t("ready");
-  } catch (error) {
-    $("status").textContent = t("failed") + error.message;
-  }
+async function say(text) {
+  $("status").textContent = text;
 }
 
 // Settings
 
-const remember = (name, value) => {
-  try {
-    localStorage.setItem(name, value);
-  } catch { /* a browser may forbid it */ }
-};
-const remembered = (name) => {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-};
-const THEMES = { auto: "◐", light: "☀", dark: "☾" };
-
 function wear(theme) {
-  document.documentElement.dataset.theme = theme;
-  $("theme").textContent = THEMES[theme];
-  remember("theme", theme);
+  const name = theme in THEMES ? theme : "auto";
+  document.documentElement.dataset.theme = name;
+  $("theme").textContent = THEMES[name];
+  remember("theme", name);
+  speakTheme();
+}
+
+function speakTheme() {
+  $("theme").title = t("themes")[document.documentElement.dataset.theme];
+  $("theme").setAttribute("aria-label", $("theme").title);
 }
 
 function speakIn(code) {
   speak(code);
   $("interface").value = language();
   remember("interface", language());
+  speakTheme();
   fillLanguages();
-  $("count").textContent = t("characters", $("source").value.length, limit);
-  show(shown.length ? t("ready") : "");
+  speakFiles();
+  show(true);
 }
 
 function openTab(name) {
-  for (const one of ["translate", "inside"]) {
+  closeMenu(false);
+  for (const one of TABS) {
     const is = one === name;
     $(one).hidden = !is;
     $(`tab-${one}`).setAttribute("aria-selected", String(is));
     $(`tab-${one}`).tabIndex = is ? 0 : -1;
   }
-  if (name === "inside") {
-    const part = shown.flatMap((one) => one.parts ?? []).find((one) => one.ids);
-    showInside(part, $("from").value === "auto" ? shown[0]?.from ?? "es" : $("from").value, $("to").value);
-  }
 }
 
-function listen() {
-  const later = () => {
-    clearTimeout(timer);
-    timer = setTimeout(translate, PAUSE);
-  };
-  $("source").addEventListener("input", later);
-  $("source").addEventListener("scroll", follow);
-  new ResizeObserver(follow).observe($("source"));
-  $("source").addEventListener("mousemove", (event) => pointAt(sourceWordAt(event.clientX, event.clientY)?.place));
-  $("source").addEventListener("mouseleave", () => pointAt(null));
-  const target = $("target");
-  target.addEventListener("mouseover", (event) => pointAt(event.target.place));
-  target.addEventListener("mouseleave", () => pointAt(null));
-  target.addEventListener("focusin", (event) => pointAt(event.target.place));
-  target.addEventListener("focusout", () => pointAt(null));
-  target.addEventListener("click", (event) => event.target.place && openMenu(event.target));
-  target.addEventListener("keydown", (event) => {
-    if (["Enter", " "].includes(event.key) && event.target.place) {
-      event.preventDefault();
-      openMenu(event.target);
-    } else moveIn(wordsOf(), event, ["ArrowRight"], ["ArrowLeft"]);
-  });
-  $("menu").addEventListener("keydown", (event) => {
-    if (event.key === "Escape") closeMenu();
-    else moveIn([...$("menu").children], event, ["ArrowDown"], ["ArrowUp"]);
-  });
-  document.addEventListener("pointerdown", (event) => $("menu").contains(event.target) || closeMenu(false));
-  $("from").addEventListener("change", () => {
-    const to = targetsOf($("from").value);
-    if (to.length && !to.includes($("to").value)) $("to").value = to[0];
-    fillLanguages();
-    translate();
-  });
-  $("to").addEventListener("change", () => {
-    if ($("from").value !== "auto" && !offered($("from").value, $("to").value)) $("from").value = "auto";
-    fillLanguages();
-    translate();
-  });
-  $("swap").addEventListener("click", swap);
+const sentenceOf = ({ source, target, ids }, { from, to }) => ({ source, target, ids, from, to });
+
+function sentences() {
+  return work.paragraphs.flatMap((one) => (one.parts ?? []).filter((part) => part.ids).map((part) => sentenceOf(part, one)));
+}
+
+function lookAt({ part, paragraph }, first) {
+  openTab("inside");
+  $("tab-inside").focus();
+  showInside(sentences(), sentenceOf(part, paragraph), first + 1);
+}
+
+// Listening
+
+function listenToText() {
+  $("source").addEventListener("input", typed);
   $("clear").addEventListener("click", () => {
-    $("source").value = "";
-    translate();
+    turn(() => { $("source").value = ""; });
     $("source").focus();
   });
-  $("copy").addEventListener("click", async () => {
-    await navigator.clipboard.writeText($("target").textContent);
-    $("status").textContent = t("copied");
-  });
-  $("pick").addEventListener("click", () => $("file").click());
-  $("file").addEventListener("change", () => sendFile($("file").files[0]));
-  $("drop").addEventListener("dragover", (event) => {
-    event.preventDefault();
-    $("drop").classList.add("over");
-  });
-  $("drop").addEventListener("dragleave", () => $("drop").classList.remove("over"));
-  $("drop").addEventListener("drop", (event) => {
-    event.preventDefault();
-    $("drop").classList.remove("over");
-    if (event.dataTransfer.files.length) sendFile(event.dataTransfer.files[0]);
-    else {
-      $("source").value = event.dataTransfer.getData("text");
-      translate();
+  const target = $("target");
+  target.addEventListener("click", (event) => event.target.matches(".word") && openMenu(event.target, lookAt));
+  target.addEventListener("keydown", (event) => {
+    if (["Enter", " "].includes(event.key) && event.target.matches(".word")) {
+      event.preventDefault();
+      openMenu(event.target, lookAt);
+    } else if (moveIn(targetWords(), event, ["ArrowRight"], ["ArrowLeft"])) {
+      for (const word of targetWords()) word.tabIndex = word === document.activeElement ? 0 : -1;
     }
+  });
+  $("copy").addEventListener("click", async () => say(t((await copy(translated())) ? "copied" : "notCopied")));
+  $("link").addEventListener("click", async () => {
+    writeAddress();
+    say(t((await copy(location.href)) ? "copied" : "notCopied"));
+  });
+}
+
+function listenToSettings() {
+  for (const one of ["from", "to"]) $(one).addEventListener("change", () => turn(() => settle(one)));
+  $("swap").addEventListener("click", swap);
+  $("marks").addEventListener("change", () => {
+    $("target").classList.toggle("plain", !$("marks").checked);
+    remember("marks", $("marks").checked ? "on" : "off");
   });
   $("key").addEventListener("input", () => {
     settings.key = $("key").value;
-    later();
+    typed();
   });
   $("key-row").addEventListener("submit", (event) => event.preventDefault());
   $("interface").addEventListener("change", () => speakIn($("interface").value));
@@ -353,48 +178,53 @@ function listen() {
     const names = Object.keys(THEMES);
     wear(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]);
   });
-  const tabs = [$("tab-translate"), $("tab-inside")];
+  const tabs = TABS.map((name) => $(`tab-${name}`));
   for (const tab of tabs) {
-    tab.addEventListener("click", () => openTab(tab.getAttribute("aria-controls")));
+    const name = tab.getAttribute("aria-controls");
+    tab.addEventListener("click", () => {
+      openTab(name);
+      if (name === "inside") showInside(sentences());
+    });
     tab.addEventListener("keydown", (event) => {
-      moveIn(tabs, event, ["ArrowRight"], ["ArrowLeft"]);
-      if (event.key.startsWith("Arrow")) document.activeElement.click();
+      if (moveIn(tabs, event, ["ArrowRight"], ["ArrowLeft"])) document.activeElement.click();
     });
   }
+  window.addEventListener("popstate", obeyAddress);
 }
 
-function swap() {
-  const from = $("from").value === "auto" ? shown[0]?.from ?? "es" : $("from").value;
-  const to = $("to").value;
-  if (!offered(to, from)) return;
-  const text = $("target").textContent;
-  $("from").value = to;
-  $("to").value = from;
-  if (text.trim()) $("source").value = text;
-  fillLanguages();
-  translate();
-}
-
-async function start() {
-  wear(remembered("theme") ?? "auto");
-  listen();
-  startInside();
-  const spoken = remembered("interface") ?? (navigator.language.startsWith("es") ? "es" : "en");
-  speakIn(spoken);
+// What the server offers; without it nothing can be translated.
+async function load() {
   try {
     const [languages, wanted] = await Promise.all([get("languages"), get("frontend/settings")]);
-    pairs = languages.flatMap(({ code, targets }) => targets.filter((one) => one !== code).map((one) => [code, one]));
-    limit = wanted.charLimit;
+    Object.assign(settings, { characters: wanted.charLimit, isLoaded: true });
+    serve(languages);
+    choose("auto", wanted.language.target.code);
     $("key-row").hidden = !wanted.keyRequired;
-    $("file").accept = wanted.supportedFilesFormat.join(",");
-    fillLanguages();
-    $("from").value = wanted.language.source.code;
-    $("to").value = wanted.language.target.code;
-    speakIn(language());  // another one may have been chosen meanwhile
-    if ($("source").value) translate();
+    offer(wanted.supportedFilesFormat);
+    change({ failure: null, state: "" });
+    if (readAddress(location.hash)) obeyAddress();
+    else if ($("source").value) translate();
   } catch (error) {
-    $("status").textContent = t("failed") + error.message;
+    if (!error.kind) throw error;
+    change({ state: "failed", failure: error });
   }
+}
+
+function start() {
+  wear(remembered("theme"));
+  if (remembered("marks") === "off") {
+    $("marks").checked = false;
+    $("target").classList.add("plain");
+  }
+  whenChanged(() => show());
+  startView();
+  startMenu();
+  startFiles();
+  startInside();
+  listenToText();
+  listenToSettings();
+  speakIn(remembered("interface") ?? (navigator.language.startsWith("es") ? "es" : "en"));
+  load();
 }
 
 start();

@@ -1,10 +1,11 @@
 // Sentences as words on the page: which word stands where, and which looked at which.
 
-export function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
+import { element } from "./dom.js";
+
+const UNSURE = 0.25; // a word less likely than that is marked
+const NEGLIGIBLE = 0.15; // of the strongest light
+
+export const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
 
 // A text as nodes: a span for each word, found in order, and the text between them.
 function spans(text, words, make) {
@@ -19,43 +20,49 @@ function spans(text, words, make) {
   return [...nodes, text.slice(end)];
 }
 
-// What is known of a paragraph: `parts` once it was looked into, else only `text`.
+// A paragraph as it was typed; its words are spans once it was looked into.
 export function sourceNodes(paragraph) {
-  if (!paragraph?.parts) return null;
+  if (!paragraph.parts) return [paragraph.source];
   return paragraph.parts.flatMap((part) =>
     spans(part.source, part.sourceWords ?? [], (word, i) => {
       const span = element("span", { textContent: word[0] });
-      span.place = { part, i, side: "source" };
+      span.place = { part, i, side: "source", paragraph };
       return span;
     }));
 }
 
+// A paragraph's translation; a word is a button, a mark only lights up. `describe` words a share.
 export function targetNodes(paragraph, describe) {
-  if (!paragraph?.parts) return [paragraph?.text ?? ""];
+  if (!paragraph.parts) return [paragraph.text ?? paragraph.old ?? ""];
   return paragraph.parts.flatMap((part) =>
     spans(part.target, part.targetWords ?? [], (word, i) => {
-      const span = element("span", { className: "word", textContent: word[0], tabIndex: -1 });
-      span.setAttribute("role", "button");
-      span.setAttribute("aria-haspopup", "listbox");
-      if (word[3] < 0.5) span.classList.add("unsure");
-      span.title = describe(word[3]);
+      const span = element("span", { className: "mark", textContent: word[0] });
       span.place = { part, i, side: "target", paragraph };
+      if (!isWord(word[0])) return span;
+      span.className = word[3] < UNSURE ? "word unsure" : "word";
+      span.tabIndex = -1;
+      span.title = describe(word[3]);
+      for (const [name, value] of [["role", "button"], ["aria-haspopup", "dialog"], ["aria-expanded", "false"]]) {
+        span.setAttribute(name, value);
+      }
       return span;
     }));
 }
 
 // How much each word of the other side has to do with a word, the most being 1.
-export function partners({ part, i, side }) {
-  const row = side === "target" ? part.alignment[i] : part.alignment.map((one) => one[i]);
+function partners({ part, i, side }) {
+  const row = side === "target" ? part.alignment[i] : part.alignment.map((weights) => weights[i]);
   const most = Math.max(...row, 1e-6);
-  return row.map((weight) => (weight > 0.08 ? weight / most : 0));
+  return row.map((weight) => weight / most);
 }
 
+// Lights the words that belong to a place, and puts out the others.
 export function light(spansOf, place) {
+  const shares = place ? partners(place) : [];
   for (const span of spansOf) {
-    const is = place && span.place.part === place.part;
-    const share = !is ? 0 : span.place.side === place.side
-      ? Number(span.place.i === place.i) : partners(place)[span.place.i] ?? 0;
-    span.style.setProperty("--light", share > 0.15 ? share : 0);
+    const { part, side, i } = span.place;
+    const isNear = place && part === place.part;
+    const share = !isNear ? 0 : side === place.side ? Number(i === place.i) : shares[i] ?? 0;
+    span.style.setProperty("--light", share > NEGLIGIBLE ? share : 0);
   }
 }

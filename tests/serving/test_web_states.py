@@ -1,0 +1,313 @@
+"""The page when something is the matter: errors, doubts, long texts, addresses; contrasts."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+FIRST, ENGLISH = "Mi hermana compró tres manzanas.", "My sister bought three apples."
+SLIPS = "qiero comer una mnzana. No quiero agua."
+LONG = "Mi hermana compró tres manzanas y un kilo de naranjas en el mercado. " * 3
+DONE = {"en-GB": "Translated", "es-ES": "Traducido"}
+
+
+def see(page: Any, selector: str) -> Any:
+    """What is expected of an element, soon."""
+    return playwright.expect(page.locator(selector))
+
+
+def fail(page: Any, path: str, status: int = 0, reason: str = "") -> None:
+    """Lets requests of a path come to nothing, or be refused by a status."""
+
+    def answer(route: Any) -> None:
+        if status:
+            headers = {"Retry-After": "12", "Content-Type": "application/json"}
+            route.fulfill(status=status, headers=headers, body=json.dumps({"error": reason}))
+        else:
+            route.abort()
+
+    page.route(f"**/{path}", answer)
+
+
+# Errors
+
+FAILURES = [
+    (0, "does not answer", "no responde"),
+    (403, "API key", "clave de API"),
+    (408, "in time", "a tiempo"),
+    (429, "Wait 12 seconds", "Espera 12 segundos"),
+    (500, "defect", "defecto"),
+    (503, "busy", "ocupado"),
+]
+
+
+@pytest.mark.parametrize(("status", "english", "spanish"), FAILURES)
+def test_an_error_reads_like_one_and_keeps_what_was_there(
+    page: Any, status: int, english: str, spanish: str
+) -> None:
+    page.fill("#source", FIRST)
+    see(page, "#status").to_have_text("Translated")
+    fail(page, "translate", status, "protocol words")
+    page.fill("#source", f"{FIRST} No quiero agua.")
+    see(page, "#failure strong").to_have_text("Not translated – below is what stood here before")
+    see(page, "#failure .error > p").to_contain_text(english)
+    see(page, "#failure details").to_have_count(1 if status else 0)
+    see(page, "#target").to_have_text(ENGLISH)
+    see(page, "#status").to_be_empty()
+    see(page, "#copy").to_be_disabled()
+    page.select_option("#interface", "es")
+    see(page, "#failure .error > p").to_contain_text(spanish)
+    assert "protocol" not in page.locator("#failure .error > p").inner_text()
+    page.unroute("**/translate")
+    page.click("#failure button")
+    see(page, "#failure").to_be_empty()
+    see(page, "#status").to_have_text("Traducido")
+    see(page, "#copy").to_be_enabled()
+
+
+def test_a_text_that_is_too_long_is_not_sent(page: Any) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.fill("#source", "a" * 20_001)
+    see(page, "#failure").to_contain_text("at most 20,000 characters")
+    see(page, "#count").to_have_class("over")
+    assert not asked
+
+
+def test_a_page_without_a_server_starts_over(page: Any) -> None:
+    fail(page, "languages")
+    page.reload()
+    see(page, "#failure .error").to_contain_text("does not answer")
+    page.fill("#source", FIRST)
+    page.unroute("**/languages")
+    page.click("#failure button")
+    see(page, "#target").to_have_text(ENGLISH)
+
+
+def test_a_file_that_is_none_is_told_of_and_sent_again(page: Any) -> None:
+    file = {"name": "a.docx", "mimeType": "application/zip", "buffer": b"\x7fELF"}
+    page.set_input_files("#file", file)
+    see(page, "#carried .error strong").to_have_text("a.docx was not translated")
+    see(page, "#carried .error > p").to_contain_text("txt, srt, html")
+    page.click("#carried summary")
+    see(page, "#carried details p").to_contain_text("expected a Word document")
+    with page.expect_request("**/translate_file"):
+        page.click("#carried .error button >> nth=0")
+    page.click("#carried .error button >> nth=1")
+    see(page, "#carried").to_be_empty()
+
+
+def test_a_look_inside_that_fails_leaves_the_translation(page: Any) -> None:
+    fail(page, "inspect", 503)
+    page.fill("#source", FIRST)
+    see(page, "#status").to_have_text("Translated. Its words cannot be looked into just now.")
+    see(page, "#target").to_have_text(ENGLISH)
+    page.click("#tab-inside")
+    page.fill("#sentence", FIRST)
+    page.click("#look button")
+    see(page, "#trouble .error").to_contain_text("busy")
+    page.unroute("**/inspect")
+    page.click("#trouble button")
+    page.locator("#map svg").wait_for()
+    see(page, "#trouble").to_be_empty()
+
+
+def test_other_words_that_cannot_be_had_are_told_of(page: Any) -> None:
+    page.fill("#source", FIRST)
+    page.locator("#target .word").first.wait_for()
+    fail(page, "alternatives", 429)
+    page.locator("#target .word").first.click()
+    see(page, "#menu-said").to_contain_text("Too many requests")
+    page.keyboard.press("Escape")
+    see(page, "#menu").to_be_hidden()
+
+
+# Doubts
+
+
+def test_what_is_wrong_with_a_translation_is_said(page: Any) -> None:
+    answer = {"translatedText": "A dog.", "warnings": ["number lost: 15", "too short"]}
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.fill("#source", "15 perros")
+    lines = ["a number is missing: 15", "it is suspiciously short"]
+    see(page, "#warnings li").to_have_text(lines)
+    page.fill("#source", "")
+    see(page, "#doubts").to_be_hidden()
+
+
+def test_slips_are_told_of_quietly_and_can_be_kept(page: Any) -> None:
+    page.fill("#source", SLIPS)
+    see(page, "#notices").to_contain_text("“qiero” read as “quiero”, “mnzana” read as “manzana”")
+    see(page, "#doubts").to_be_hidden()
+    read = page.locator("#target").inner_text()
+    assert "apple" in read
+    page.click("#notices button")
+    see(page, "#notices").to_contain_text("Kept as typed: “qiero”, “mnzana”.")
+    kept = page.locator("#target").inner_text()
+    assert "apple" not in kept
+    page.select_option("#interface", "es")
+    see(page, "#notices").to_contain_text("Como está escrito: «qiero», «mnzana».")
+    page.click("#notices button")
+    see(page, "#notices").to_contain_text("«qiero» leído como «quiero»")
+    see(page, "#target").to_have_text(read)
+
+
+def test_unsure_words_are_marked_and_the_marks_can_be_put_away(page: Any) -> None:
+    page.fill("#source", "El carnicero vendió el buey al zapatero tuerto de la aldea vecina.")
+    see(page, "#target .unsure >> nth=0").to_be_visible()
+    marked = page.evaluate(
+        """() => [...document.querySelectorAll("#target .word")].map((one) =>
+            [one.classList.contains("unsure"), one.place.part.targetWords[one.place.i][3]])"""
+    )
+    assert all(is_unsure == (share < 0.25) for is_unsure, share in marked)
+    drawn = "getComputedStyle(document.querySelector('#target .unsure')).backgroundImage"
+    assert page.evaluate(drawn) != "none"
+    page.get_by_role("switch").uncheck()
+    assert page.evaluate(drawn) == "none"
+    page.reload()
+    see(page, "#target .unsure >> nth=0").to_be_visible()
+    assert page.evaluate(drawn) == "none"
+
+
+# Long texts and addresses
+
+TOPS = """side => [...document.querySelectorAll(`${side} > div`)].filter((one) => one.offsetParent)
+    .filter((one) => one.textContent).map((one) => one.offsetTop)"""
+
+
+def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]) -> None:
+    page = open_page(viewport={"width": 1280, "height": 800})
+    page.fill("#source", "\n\n".join([LONG, FIRST, LONG + FIRST] * 4))
+    see(page, "#status").to_have_text("Translated")
+    page.wait_for_timeout(200)
+    left, right = page.evaluate(TOPS, "#shadow"), page.evaluate(TOPS, "#target")
+    line = float(page.evaluate("parseFloat(getComputedStyle(document.body).lineHeight)")) * 1.5
+    assert len(left) == len(right) == 12
+    assert max(abs(a - b) for a, b in zip(left, right, strict=True)) <= line
+    page.evaluate("document.querySelector('#source').scrollTop = 400")
+    page.wait_for_timeout(200)
+    assert abs(page.evaluate("document.querySelector('#target').scrollTop") - 400) <= line
+    page.evaluate("document.querySelector('#target').scrollTop = 0")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.querySelector('#source').scrollTop") == 0
+    assert page.locator("#copy").bounding_box()["y"] < 700
+    page.set_viewport_size({"width": 390, "height": 700})
+    box = page.locator("#copy").bounding_box()  # sticks to the foot of the window
+    assert 600 < box["y"] <= 700 - box["height"]
+
+
+def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: str) -> None:
+    page.goto(f"{url}#en-es/I%20am%20tired.%0A%0A100%25")
+    see(page, "#source").to_have_value("I am tired.\n\n100%")
+    assert (page.input_value("#from"), page.input_value("#to")) == ("en", "es")
+    see(page, "#status").to_have_text("Translated")
+    page.fill("#source", "I am tired. Good night")
+    playwright.expect(page).to_have_url(re.compile("Good%20night$"))
+    page.fill("#source", "Where is the station?")
+    playwright.expect(page).to_have_url(re.compile("station%3F$"))
+    page.go_back()
+    see(page, "#source").to_have_value("I am tired. Good night")
+    see(page, "#status").to_have_text("Translated")
+    page.click("#link")
+    see(page, "#status").to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"{url}#en-es/I%20am%20tired.%20Good%20night"
+    for broken in ("#xx-yy/Hola", "#es-en/%E0%A4%A", "#source"):
+        page.goto(url + broken)
+        page.wait_for_timeout(300)
+        see(page, "#to option").to_have_count(2)
+
+
+# Accessibility
+
+
+def _offline(page: Any) -> None:
+    fail(page, "translate")
+    page.fill("#source", f"{FIRST} Hola.")
+    page.locator(".error").wait_for()
+
+
+def _menu(page: Any) -> None:
+    page.locator("#target .word").nth(3).click()
+    see(page, "#options [role=option] >> nth=0").to_be_focused()
+
+
+def _inside(page: Any) -> None:
+    page.click("#tab-inside")
+    page.locator("#map svg").wait_for()
+
+
+def _slips(page: Any) -> None:
+    page.fill("#source", f"{SLIPS} {FIRST}")
+    page.locator("#notices button").wait_for()
+
+
+def _bad_file(page: Any) -> None:
+    page.set_input_files("#file", {"name": "a.docx", "mimeType": "a/b", "buffer": b"\x7fELF"})
+    page.locator(".error").wait_for()
+
+
+STATES = [lambda page: None, _offline, _menu, _inside, _slips, _bad_file]
+NAMES = ["text", "offline", "menu", "inside", "slips", "file"]
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "es-ES"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_hard_to_read_or_to_reach(
+    open_page: Callable[..., Any], scheme: str, locale: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe").Axe()
+    width = 1280 if locale == "en-GB" else 320
+    wrong = []
+    for name, enter in zip(NAMES, STATES, strict=True):
+        page = open_page(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale
+        )
+        page.fill("#source", FIRST)
+        page.locator("#target .word").first.wait_for()
+        see(page, "#status").to_have_text(DONE[locale])
+        enter(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for violation in axe.run(page).response["violations"]:
+            nodes = [node["html"][:120] for node in violation["nodes"]]
+            wrong.append((name, violation["id"], nodes))
+    assert not wrong
+
+
+# Borders of what can be used, against the ground they stand on.
+EDGES = """() => {
+    const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+    const light = (colour) => rgb(colour).map((one) => one / 255)
+        .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, one, i) => sum + one * [0.2126, 0.7152, 0.0722][i], 0);
+    const ground = light(getComputedStyle(document.body).backgroundColor);
+    return ["#from", "#to", "#swap", "#pick", "#theme", ".pane", ".drop"].map((name) => {
+        const edge = light(getComputedStyle(document.querySelector(name)).borderTopColor);
+        return (Math.max(edge, ground) + 0.05) / (Math.min(edge, ground) + 0.05);
+    });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_can_be_used_stands_out(open_page: Callable[..., Any], scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    page.evaluate("document.activeElement.blur()")
+    see(page, "#swap").to_be_enabled()
+    assert min(page.evaluate(EDGES)) >= 3
+
+
+def test_the_whole_page_is_reached_by_keyboard(page: Any) -> None:
+    page.fill("#source", FIRST)
+    page.locator("#target .word").first.wait_for()
+    page.locator(".skip").focus()
+    reached = [page.evaluate("document.activeElement.className")]
+    while reached[-1] != "pick" and len(reached) < 40:
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("document.activeElement.id || document.activeElement.className")
+        )
+    wanted = ["skip", "tab-translate", "interface", "theme", "from", "swap", "to", "source"]
+    assert reached == [*wanted, "clear", "target", "word", "link", "copy", "marks", "pick"]

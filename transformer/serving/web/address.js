@@ -1,0 +1,32 @@
+// The address of a text, to share and to go back to: #es-en/Hola. It never reaches the server.
+
+const LONGEST = 4000; // characters; a longer text is not written into the address
+
+export const writeAddress = (from, to, text) =>
+  `#${from}-${to}${text && text.length <= LONGEST ? `/${encodeURIComponent(text)}` : ""}`;
+
+// { from, to, text } of an address, or null for one that is none.
+export function readAddress(hash) {
+  const found = /^#([a-z]+)-([a-z]+)(?:\/(.*))?$/s.exec(hash);
+  if (!found) return null;
+  try {
+    return { from: found[1], to: found[2], text: decodeURIComponent(found[3] ?? "") };
+  } catch {
+    return null; // cut off within a letter
+  }
+}
+
+// Whether a text is another one, not the one before as it was typed on.
+function isAnother(text, before) {
+  const shared = Math.min(text.length, before.length);
+  return !text.startsWith(before.slice(0, shared / 2)) && !text.endsWith(before.slice(before.length - shared / 2));
+}
+
+// Writes the address; another text is a step of the history, the same one goes on in its place.
+export function settleAddress(from, to, text) {
+  const address = writeAddress(from, to, text.toWellFormed());
+  if (address === location.hash || (!text && !location.hash)) return;
+  const before = readAddress(location.hash)?.text ?? "";
+  const step = before && (!text || isAnother(text, before)) ? "pushState" : "replaceState";
+  history[step](null, "", address);
+}

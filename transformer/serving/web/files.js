@@ -1,0 +1,125 @@
+// Files: chosen or dropped, sent, translated by the server, fetched again.
+
+import { Failure, send } from "./api.js";
+import { $, element } from "./dom.js";
+import { directionOf, from, to } from "./languages.js";
+import { errorBox } from "./notices.js";
+import { t } from "./texts.js";
+
+const BEGINNING = 4000; // bytes that are looked at to tell a language
+let formats = [];
+let stop = () => {};
+let redraw = () => {}; // what the strip shows, in another language
+
+export const formatNames = () => formats.map((ending) => ending.slice(1)).join(", ");
+
+export function offer(endings) {
+  formats = endings;
+  $("file").accept = endings.join(",");
+  speakFiles();
+}
+
+export function speakFiles() {
+  $("formats").textContent = formats.length ? t("formats", formatNames()) : "";
+  redraw();
+}
+
+export function dismissFile() {
+  stop();
+  stop = () => {};
+  draw(() => []);
+}
+
+function draw(make) {
+  redraw = () => $("carried").replaceChildren(...make());
+  redraw();
+}
+
+function button(name, run) {
+  const made = element("button", { type: "button", textContent: t(name) });
+  made.addEventListener("click", run);
+  return made;
+}
+
+// The direction of a file; what is no plain text is recognised by the server.
+async function wanted(file) {
+  if (from() !== "auto") return [from(), to()];
+  const text = (await file.slice(0, BEGINNING).text()).replace(/<[^>]*>/g, " ");
+  return text.includes("\0") || text.startsWith("PK") ? ["auto", to()] : directionOf(text);
+}
+
+export async function sendFile(file) {
+  if (!file) return;
+  dismissFile();
+  $("file").value = "";
+  const shown = { arrived: 0 };
+  const bar = element("progress", { max: 1, value: 0 });
+  const clock = element("span", { className: "hint" });
+  clock.setAttribute("aria-hidden", "true");
+  const began = Date.now();
+  const ticking = setInterval(() => {
+    clock.textContent = t("seconds", Math.round((Date.now() - began) / 1000));
+  }, 1000);
+  try {
+    const [source, target] = await wanted(file);
+    const said = element("span");
+    draw(() => {
+      said.textContent = t(shown.arrived < 1 ? "sending" : "reading", file.name, t(target));
+      bar.setAttribute("aria-label", said.textContent);
+      return [element("div", { className: "row" }, said, bar, clock, button("stop", dismissFile))];
+    });
+    const sent = send("translate_file", file, { source, target }, (share) => {
+      shown.arrived = share;
+      if (share < 1) bar.value = share;
+      else bar.removeAttribute("value"); // how far the server is, it does not say
+      if (share === 1) redraw();
+    });
+    stop = sent.stop;
+    const { translatedFileUrl } = await sent.answer;
+    const path = new URL(translatedFileUrl, location.href).pathname;
+    draw(() => [element("div", { className: "row done" },
+      element("span", { textContent: t("fileReady", file.name) }),
+      element("a", { href: path, download: "", textContent: t("download", nameFor(file.name, target)) }),
+      button("dismiss", dismissFile))]);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Failure)) throw error;
+    draw(() => [failedBox(error, file)]);
+  } finally {
+    clearInterval(ticking);
+    stop = () => {};
+  }
+}
+
+function nameFor(name, target) {
+  const dot = name.lastIndexOf(".");
+  return dot > 0 ? `${name.slice(0, dot)}_${target}${name.slice(dot)}` : `${name}_${target}`;
+}
+
+function failedBox(failure, file) {
+  const own = { refused: t("fileRefused", formatNames()), long: t("fileLong") }[failure.kind];
+  const box = errorBox(failure, t("fileFailed", file.name), () => sendFile(file), own);
+  box.querySelector(".row").append(button("dismiss", dismissFile));
+  return box;
+}
+
+export function startFiles() {
+  const area = $("translate");
+  const bringsFiles = (event) => event.dataTransfer.types.includes("Files");
+  $("pick").addEventListener("click", () => $("file").click());
+  $("file").addEventListener("change", () => sendFile($("file").files[0]));
+  area.addEventListener("dragover", (event) => {
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    $("drop").classList.add("over");
+  });
+  area.addEventListener("dragleave", (event) => {
+    if (!area.contains(event.relatedTarget)) $("drop").classList.remove("over");
+  });
+  area.addEventListener("drop", (event) => {
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    $("drop").classList.remove("over");
+    sendFile(event.dataTransfer.files[0]);
+  });
+}

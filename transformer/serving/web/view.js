@@ -1,0 +1,135 @@
+// The two panes: paragraphs side by side, scrolled together, their words lit by attention.
+
+import { $, element } from "./dom.js";
+import { to } from "./languages.js";
+import { percent, t } from "./texts.js";
+import { work } from "./translation.js";
+import { light, sourceNodes, targetNodes } from "./words.js";
+
+let rows = []; // of each paragraph what is drawn: { paragraph, stamp, left, right }
+let tops = [[], []]; // where the paragraphs begin, in the left and in the right pane
+let frame = 0;
+
+const describe = (share) => t("sure", percent(share));
+
+export const targetWords = () => [...$("target").querySelectorAll(".word")];
+
+// Draws what has changed since the last time; all of it in another language.
+export function showText({ anew = false } = {}) {
+  const { paragraphs, state } = work;
+  const focused = document.activeElement?.place;
+  $("target").lang = to();
+  $("target").classList.toggle("busy", state === "working");
+  $("target").classList.toggle("old", state === "failed");
+  for (const row of rows.splice(paragraphs.length)) {
+    row.left.remove();
+    row.right.remove();
+  }
+  paragraphs.forEach((paragraph, i) => {
+    const row = rows[i] ?? newRow(i);
+    if (!anew && row.paragraph === paragraph && row.stamp === paragraph.stamp) return;
+    Object.assign(row, { paragraph, stamp: paragraph.stamp });
+    row.left.replaceChildren(...sourceNodes(paragraph));
+    row.right.replaceChildren(...(paragraph.source.trim() ? targetNodes(paragraph, describe) : [element("br")]));
+    row.right.classList.toggle("stale", paragraph.text === undefined);
+  });
+  giveFocus(focused);
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(arrange);
+}
+
+function newRow(i) {
+  const row = { left: element("div"), right: element("div") };
+  $("shadow").append(row.left);
+  $("target").append(row.right);
+  return (rows[i] = row);
+}
+
+// The focus stays at its word though that was drawn anew; the first word can always be reached.
+function giveFocus(place) {
+  if (place && document.activeElement === document.body) {
+    const again = targetWords().find((span) => span.place.i === place.i && span.place.part.source === place.part.source);
+    if (again) again.tabIndex = 0;
+    again?.focus({ preventScroll: true });
+  }
+  const first = $("target").querySelector(".word");
+  if (first && !$("target").querySelector(".word[tabindex='0']")) first.tabIndex = 0;
+}
+
+// A paragraph begins where its source does, or right after the one before where that is longer.
+function arrange() {
+  const source = $("source");
+  const [before] = [$("shadow").style.width];
+  const width = `${source.clientWidth}px`;
+  if (before !== width) $("shadow").style.width = width;
+  const areBeside = getComputedStyle($("panes")).getPropertyValue("--beside").trim() === "1";
+  const left = rows.map((row) => row.left.offsetTop);
+  const heights = rows.map((row) => row.right.offsetHeight);
+  let end = rows.length ? left[0] : 0;
+  const right = rows.map((row, i) => {
+    const isBlank = !row.paragraph.source.trim();
+    const late = end - left[i]; // an empty line makes up for what a paragraph has too much
+    row.right.classList.toggle("none", areBeside && isBlank && late > 0);
+    const start = areBeside ? Math.max(left[i], end) : end;
+    row.right.style.marginTop = areBeside ? `${start - end}px` : "";
+    end = start + (areBeside && isBlank && late > 0 ? 0 : heights[i]);
+    return start;
+  });
+  tops = [left, right];
+  follow();
+}
+
+// The words behind the text field break into the same lines, and move with it.
+function follow() {
+  $("shadow").scrollTop = $("source").scrollTop;
+}
+
+// Where in one pane the place is that stands at a height in the other one.
+function across(height, from, to) {
+  let i = from.findLastIndex((top) => top <= height);
+  if (i < 0) return height;
+  i = Math.min(i, from.length - 2);
+  if (i < 0) return to[0] + height - from[0];
+  const share = (height - from[i]) / Math.max(1, from[i + 1] - from[i]);
+  return to[i] + share * (to[i + 1] - to[i]);
+}
+
+function scrollTogether() {
+  const panes = [$("source"), $("target")];
+  let driven = null; // the pane that follows: its own event is no wish of the reader
+  panes.forEach((pane, side) => pane.addEventListener("scroll", () => {
+    if (side === 0) follow();
+    if (driven === pane) {
+      driven = null;
+      return;
+    }
+    const other = panes[1 - side];
+    const before = other.scrollTop;
+    const isAtEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
+    other.scrollTop = isAtEnd ? other.scrollHeight : across(pane.scrollTop, tops[side], tops[1 - side]);
+    if (other.scrollTop !== before) driven = other;
+  }));
+}
+
+function pointAt(place) {
+  for (const row of rows) {
+    const isNear = row.paragraph === place?.paragraph;
+    if (isNear || row.isLit) light([...row.left.children, ...row.right.children].filter((one) => one.place), isNear ? place : null);
+    row.isLit = isNear;
+  }
+}
+
+function sourceWordAt(x, y) {
+  return [...$("shadow").querySelectorAll("span")].find((span) =>
+    [...span.getClientRects()].some((box) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom));
+}
+
+export function startView() {
+  const { source, target } = { source: $("source"), target: $("target") };
+  source.addEventListener("mousemove", (event) => pointAt(sourceWordAt(event.clientX, event.clientY)?.place));
+  for (const name of ["mouseover", "focusin"]) target.addEventListener(name, (event) => pointAt(event.target.place));
+  for (const name of ["mouseleave", "focusout"]) target.addEventListener(name, () => pointAt(null));
+  source.addEventListener("mouseleave", () => pointAt(null));
+  scrollTogether();
+  new ResizeObserver(() => arrange()).observe(source);
+}

@@ -11,7 +11,7 @@ from transformer.checkpoint import locate
 from transformer.checkpoint.locate import default_model, direction, find
 from transformer.config import UserError
 from transformer.translation.directions import Directions, load
-from transformer.translation.guard import Careful
+from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
 
 ES, EN = ("es", "en"), ("en", "es")
@@ -35,8 +35,8 @@ def test_the_public_names_are_there_when_they_are_used() -> None:
     assert transformer.load is load
     assert transformer.Translator is Translator
     assert all(getattr(transformer, name) for name in transformer.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'Careful'"):
-        transformer.Careful  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Guarded'"):
+        transformer.Guarded  # noqa: B018
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_one_direction_takes_all_texts(random_checkpoint: Path) -> None:
     opened = load(random_checkpoint, device="cpu")
     assert opened.available == (ES,)
     assert opened.translate(["The girl wants water."])[0].langs == ES
-    assert isinstance(opened.translator(ES), Careful)
+    assert isinstance(opened.translator(ES), GuardedTranslator)
     with pytest.raises(UserError, match="expected a direction out of es-en; got en-es"):
         opened.translator(EN)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from transformer.translation import faults as guard
-from transformer.translation.faults import badness, faults
+from transformer.translation.faults import faults, severity
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -95,4 +95,4 @@ def test_the_quick_look_never_hides_a_fault(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_more_and_worse_faults_weigh_more() -> None:
     one, other = faults("Nació en 1916.", "Born."), faults("Nació en 1916 y 1920.", "Born.")
-    assert 0 == badness(()) < badness(one) < badness(other)
+    assert 0 == severity(()) < severity(one) < severity(other)

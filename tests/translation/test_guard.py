@@ -1,4 +1,4 @@
-"""Careful translation: what must come out as it went in does, whatever the model makes of it."""
+"""Guarded translation: what must come out as it went in does, whatever the model makes of it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text.placeholders import find
-from transformer.translation.guard import Careful, foreign
+from transformer.translation.guard import GuardedTranslator, foreign
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
 Says = Callable[[str, DecodeConfig], str]
@@ -43,46 +43,53 @@ class Spoken(Translator):
         return [said(text, self.says(text, decode), -1.0) for text in sentences]
 
 
+Speaks = Callable[..., tuple[GuardedTranslator, Spoken]]
+
+
 @pytest.fixture(scope="module")
 def plain(random_checkpoint: Path) -> Translator:
     return Translator.load(random_checkpoint, "cpu")
 
 
 @pytest.fixture
-def speaks(plain: Translator) -> Callable[..., tuple[Careful, Spoken]]:
-    def make(says: Says, has_slots: bool = True) -> tuple[Careful, Spoken]:
+def speaks(plain: Translator) -> Speaks:
+    def make(says: Says, has_slots: bool = True) -> tuple[GuardedTranslator, Spoken]:
         spoken = Spoken(plain, says)
-        careful = Careful(spoken)
-        careful.has_slots = has_slots
-        return careful, spoken
+        guarded = GuardedTranslator(spoken)
+        guarded.has_slots = has_slots
+        return guarded, spoken
 
     return make
 
 
 def test_a_vocabulary_that_is_made_now_has_slots(plain: Translator) -> None:
-    assert Careful(plain).has_slots
+    assert GuardedTranslator(plain).has_slots
 
 
-def test_protected_tokens_pass_as_slots(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
-    careful, spoken = speaks(lambda text, _: text.replace("Hola", "Hello"))
-    (result,) = careful.translate(["Hola {name}, mira https://a.org/b."])
+def test_protected_tokens_pass_as_slots(
+    speaks: Speaks,
+) -> None:
+    guarded, spoken = speaks(lambda text, _: text.replace("Hola", "Hello"))
+    (result,) = guarded.translate(["Hola {name}, mira https://a.org/b."])
     assert (result.text, result.warnings) == ("Hello {name}, mira https://a.org/b.", ())
     assert spoken.asked == [f"Hola {SLOTS[0]}, mira {SLOTS[1]}."]
 
 
-def test_spanish_is_read_as_it_is_spelt(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
-    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
-    careful.translate(["{name} viene manana?", "DONDE VIVE TU TIO?", "Casa azul."])
+def test_spanish_is_read_as_it_is_spelt(
+    speaks: Speaks,
+) -> None:
+    guarded, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    guarded.translate(["{name} viene manana?", "DONDE VIVE TU TIO?", "Casa azul."])
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
 
 
-def test_slips_are_undone_and_told(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
-    careful, spoken = speaks(lambda text, _: text.replace("a", "o"))
-    (result,) = careful.translate(["Voy a la bibliotecca {bibliotecca}. No vengas."])
+def test_slips_are_undone_and_told(speaks: Speaks) -> None:
+    guarded, spoken = speaks(lambda text, _: text.replace("a", "o"))
+    (result,) = guarded.translate(["Voy a la bibliotecca {bibliotecca}. No vengas."])
     assert spoken.asked[:2] == [f"Voy a la biblioteca {SLOTS[0]}.", "No vengas."]
     assert result.warnings == ("spelling: bibliotecca read as biblioteca",)
     spoken.asked.clear()
-    careful.translate(["VOY A LA BIBLIOTECCA YA."])
+    guarded.translate(["VOY A LA BIBLIOTECCA YA."])
     assert spoken.asked[0] == "Voy a la bibliotecca ya."
 
 
@@ -111,7 +118,7 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
 
     spoken = Surer(plain, lambda text, _: text)
     texts = ["Manzana", "manzana", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
-    results = Careful(spoken).translate(texts, DecodeConfig(scores=False))
+    results = GuardedTranslator(spoken).translate(texts, DecodeConfig(scores=False))
     expected = ["Apple", "apple", "Madrid", "Apple.", "I Like Reading {x}"]
     assert [result.text for result in results] == expected
     title = f"Me Gusta {SLOTS[0]} Leer"
@@ -119,30 +126,30 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
 
 
 def test_no_character_of_a_text_is_taken_for_what_is_kept(
-    speaks: Callable[..., tuple[Careful, Spoken]],
+    speaks: Speaks,
 ) -> None:
-    careful, _ = speaks(lambda text, _: text)
+    guarded, _ = speaks(lambda text, _: text)
     texts = [f"Casa {mark} {{name}} manana." for mark in ("\ufffc", "\ufffd", *SLOTS)]
-    for text, found in zip(texts, careful.translate(texts), strict=True):
+    for text, found in zip(texts, guarded.translate(texts), strict=True):
         assert [found.text.count(c) for c in ("{name}", text[5])] == [1, 1]
 
 
 @pytest.mark.parametrize("has_slots", [True, False])
 @pytest.mark.parametrize("says", [lambda *_: "Nothing at all", lambda text, _: 2 * text])
 def test_what_the_model_loses_or_doubles_comes_out_once(
-    speaks: Callable[..., tuple[Careful, Spoken]], has_slots: bool, says: Says
+    speaks: Speaks, has_slots: bool, says: Says
 ) -> None:
-    careful, _ = speaks(says, has_slots)
-    (result,) = careful.translate(["Hola {name}, mira <b>esto</b> ya."])
+    guarded, _ = speaks(says, has_slots)
+    (result,) = guarded.translate(["Hola {name}, mira <b>esto</b> ya."])
     assert [result.text.count(token) for token in ("{name}", "<b>", "</b>")] == [1, 1, 1]
 
 
 def test_no_part_of_a_sentence_vanishes(
-    speaks: Callable[..., tuple[Careful, Spoken]],
+    speaks: Speaks,
 ) -> None:
     words = {"Te quiero": "I love you", "mucho": " "}
-    careful, _ = speaks(lambda text, _: words.get(text, "No."), has_slots=False)
-    (result,) = careful.translate(["Te quiero {name} mucho"])
+    guarded, _ = speaks(lambda text, _: words.get(text, "No."), has_slots=False)
+    (result,) = guarded.translate(["Te quiero {name} mucho"])
     assert result.text == "I love you {name} mucho"
 
 
@@ -158,21 +165,21 @@ def test_no_part_of_a_sentence_vanishes(
 def test_no_protected_token_is_ever_lost(
     plain: Translator, words: list[str], has_slots: bool, is_mute: bool
 ) -> None:
-    careful = Careful(Spoken(plain, lambda text, _: "x" if is_mute else text))
-    careful.has_slots = has_slots
+    guarded = GuardedTranslator(Spoken(plain, lambda text, _: "x" if is_mute else text))
+    guarded.has_slots = has_slots
     text = " ".join(words)
-    (result,) = careful.translate([text])
+    (result,) = guarded.translate([text])
     for token in TOKENS:
         assert result.text.count(token) == text.count(token)
     assert [s.kind for s in find(result.text)] == [s.kind for s in find(text)]
 
 
 def test_capitals_are_translated_from_small_letters(
-    speaks: Callable[..., tuple[Careful, Spoken]],
+    speaks: Speaks,
 ) -> None:
-    careful, spoken = speaks(lambda text, _: text)
+    guarded, spoken = speaks(lambda text, _: text)
     texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
-    assert [result.text for result in careful.translate(texts)] == texts
+    assert [result.text for result in guarded.translate(texts)] == texts
     assert spoken.asked[:5] == [
         "¡Hola!",
         f"¿Qué tal, {SLOTS[0]}?",
@@ -183,32 +190,28 @@ def test_capitals_are_translated_from_small_letters(
 
 
 def test_emoji_at_the_ends_are_carried_around_the_model(
-    speaks: Callable[..., tuple[Careful, Spoken]],
+    speaks: Speaks,
 ) -> None:
-    careful, spoken = speaks(lambda text, _: text.upper())
-    (result,) = careful.translate(["🎉 Feliz día. 👍🏽❤️\n"])
+    guarded, spoken = speaks(lambda text, _: text.upper())
+    (result,) = guarded.translate(["🎉 Feliz día. 👍🏽❤️\n"])
     assert result.text == "🎉 FELIZ DÍA. 👍🏽❤️\n"
     assert spoken.asked == ["Feliz día."]
 
 
 def test_a_loop_is_tried_again_and_the_better_one_taken(
-    speaks: Callable[..., tuple[Careful, Spoken]],
+    speaks: Speaks,
 ) -> None:
     def says(text: str, decode: DecodeConfig) -> str:
         return "A salad." if decode.no_repeat_ngram else "Salad salad salad."
 
-    careful, _ = speaks(says)
-    (result,) = careful.translate(["Ensalada."])
+    guarded, _ = speaks(says)
+    (result,) = guarded.translate(["Ensalada."])
     assert (result.text, result.warnings) == ("A salad.", ())
 
 
-def test_a_copy_is_tried_without_its_mark(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
-    careful, _ = speaks(lambda text, _: text if text.endswith(".") else "Vino a su casa")
-    (result,) = careful.translate(["She came to their house with him."])
-    assert (result.text, result.warnings) == ("Vino a su casa.", ())
-
-
-def test_a_lost_number_passes_as_a_slot(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
+def test_a_lost_number_passes_as_a_slot(
+    speaks: Speaks,
+) -> None:
     words = {"Nació en": "Born in", "con": "with", "gatos": "cats", "1916": "1619"}
 
     def says(text: str, _: DecodeConfig) -> str:
@@ -216,14 +219,16 @@ def test_a_lost_number_passes_as_a_slot(speaks: Callable[..., tuple[Careful, Spo
             text = text.replace(word, other)
         return text
 
-    careful, _ = speaks(says)
-    (result,) = careful.translate(["Nació en 1916 con 2 gatos."])
+    guarded, _ = speaks(says)
+    (result,) = guarded.translate(["Nació en 1916 con 2 gatos."])
     assert (result.text, result.warnings) == ("Born in 1916 with 2 cats.", ())
 
 
-def test_what_stays_wrong_is_a_warning(speaks: Callable[..., tuple[Careful, Spoken]]) -> None:
-    careful, _ = speaks(lambda *_: "la la la")
-    (result, right) = careful.translate(["Vino hoy. Vino ayer.", "123"])
+def test_what_stays_wrong_is_a_warning(
+    speaks: Speaks,
+) -> None:
+    guarded, _ = speaks(lambda *_: "la la la")
+    (result, right) = guarded.translate(["Vino hoy. Vino ayer.", "123"])
     assert result.warnings == ("repetition",)
     assert right.warnings == ()
 
@@ -231,14 +236,14 @@ def test_what_stays_wrong_is_a_warning(speaks: Callable[..., tuple[Careful, Spok
 def test_ordinary_text_is_searched_once_and_stays_the_same(plain: Translator) -> None:
     said = {"El gato.": "The cat.", "¿Qué tal?": "How are you?"}
     spoken = Spoken(plain, lambda text, _: said[text])
-    (result,) = Careful(spoken).translate([" El gato. ¿Qué tal?\n"])
+    (result,) = GuardedTranslator(spoken).translate([" El gato. ¿Qué tal?\n"])
     assert result.text == " The cat. How are you?\n"
     assert spoken.asked == [*said]
 
 
 def test_the_nth_best_come_along(plain: Translator) -> None:
     decode = DecodeConfig(beam_size=3, n_best=2)
-    (result,) = Careful(plain).translate(["El gato ve la casa. {a}"], decode)
+    (result,) = GuardedTranslator(plain).translate(["El gato ve la casa. {a}"], decode)
     assert len(result.candidates) == 2
 
 

@@ -1,6 +1,6 @@
 """A translation explained: the alignment as a picture, the decoding step by step as text.
 
-Knows what `insight` found out and how to show it; takes one sentence at a time.
+Shows what `trace` found out, one sentence at a time.
 
 Shapes: L layers, H heads, S source pieces with the end mark, T target pieces with the end mark.
 """

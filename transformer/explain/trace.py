@@ -1,8 +1,7 @@
 """Why a translation reads as it does: attention maps, likeliest tokens, words that might stand.
 
 The tokens are those that the translator itself chooses; the plain model then reads them once more,
-forced, and its attention modules are asked where they look. Knows one sentence at a time; draws
-and prints nothing.
+forced, and its attention modules are asked where they look, one sentence at a time.
 
 Shapes: L layers, H heads, S source pieces with the end mark, T target pieces with the end mark;
 row t of a target map belongs to the step that gave target piece t. V vocabulary, K alternatives.
@@ -209,7 +208,7 @@ def alternatives(
     logits, state = model.decode(tokens, model.encode(source))
     log_probs = logits[:, -1].float().log_softmax(-1)  # (1, V)
     log_probs[:, [PAD_ID, BOS_ID, UNK_ID]] = -torch.inf
-    scores, new = (one[0] for one in log_probs.topk(min(k, log_probs.size(1) - 3)))  # (K,)
+    scores, new = (best[0] for best in log_probs.topk(min(k, log_probs.size(1) - 3)))  # (K,)
     rows, gained = new[:, None], scores[:, None]  # (K, steps)
     state = state.repeat(len(rows))
     for _ in range(min(LONGEST_WORD, translator.config.max_len - tokens.size(1)) - 1):
@@ -218,15 +217,15 @@ def alternatives(
         logits, state = model.decode(rows[:, -1:], state)
         scores, new = logits[:, -1].float().log_softmax(-1).max(-1)
         rows, gained = torch.cat([rows, new[:, None]], 1), torch.cat([gained, scores[:, None]], 1)
-    found: dict[str, Alternative] = {}
+    by_word: dict[str, Alternative] = {}
     for row, gains in zip(rows.tolist(), gained.cpu(), strict=True):
         text, length = _next_word(translator, before, row)
         ids = tuple(row[: length or len(row)])
         probability = float(gains[: len(ids)].sum().exp())
-        one = Alternative(text, ids, translator.tokenizer.pieces(ids), probability)
-        if text not in found or probability > found[text].probability:
-            found[text] = one
-    return sorted(found.values(), key=lambda one: -one.probability)
+        alternative = Alternative(text, ids, translator.tokenizer.pieces(ids), probability)
+        if text not in by_word or probability > by_word[text].probability:
+            by_word[text] = alternative
+    return sorted(by_word.values(), key=lambda alternative: -alternative.probability)
 
 
 def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
@@ -234,7 +233,7 @@ def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) ->
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])
-    found = [word for word in words(pieces) if word.last > start]
-    if len(found) > 1:
-        return found[0].text, max(1, found[1].first - start)
-    return (found[0].text if found else ""), max(1, end) if EOS_ID in ids else 0
+    later = [word for word in words(pieces) if word.last > start]
+    if len(later) > 1:
+        return later[0].text, max(1, later[1].first - start)
+    return (later[0].text if later else ""), max(1, end) if EOS_ID in ids else 0

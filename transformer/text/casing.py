@@ -1,7 +1,7 @@
 """Capitals: tells a text that shouts, or that is written like a title.
 
 A model sees few capitals, and takes HOLA for letters that it has to spell. So such a text is
-translated from its small letters, and its translation is raised again. Knows no token and no model.
+translated from its small letters, and its translation is raised again.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What a translation must not touch: found in a text, put aside under slots, and put back.
 
 A slot is one character of `SLOTS`, one piece of the vocabulary, which the model learns to copy
-to its place. Knows addresses, placeholders, tags, code and numbers; no token, no model, no file.
+to its place.
 """
 
 import re
@@ -82,7 +82,7 @@ def mask(text: str, kinds: Collection[Kind]) -> tuple[str, tuple[str, ...]]:
 def restore(text: str, originals: Sequence[str]) -> str:
     """The text with what its slots stand for; a slot that stands for nothing is left out."""
     number = dict(zip(SLOTS, originals, strict=False))
-    return _SLOT.sub(lambda found: number.get(found.group(), ""), text)
+    return _SLOT.sub(lambda slot: number.get(slot.group(), ""), text)
 
 
 def missing(text: str, originals: Sequence[str]) -> Missing:
@@ -97,11 +97,11 @@ def missing(text: str, originals: Sequence[str]) -> Missing:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    for found in _FIND.finditer(text):
+    for match in _FIND.finditer(text):
         for kind in KINDS:
-            if found[kind] is not None:
-                end = found.end() if kind != "url" else _end_of_address(text, *found.span())
-                yield Span(found.start(), end, kind)
+            if match[kind] is not None:
+                end = match.end() if kind != "url" else _end_of_address(text, *match.span())
+                yield Span(match.start(), end, kind)
 
 
 def _end_of_address(text: str, start: int, end: int) -> int:
@@ -123,7 +123,7 @@ def _masked(text: str, kinds: Collection[Kind]) -> Iterator[tuple[int, int]]:
     end = 0
     for span in find(text):
         if span.kind in kinds:
-            yield from (found.span() for found in _SLOT.finditer(text, end, span.start))
+            yield from (slot.span() for slot in _SLOT.finditer(text, end, span.start))
             yield span.start, span.end
             end = span.end
-    yield from (found.span() for found in _SLOT.finditer(text, end))
+    yield from (slot.span() for slot in _SLOT.finditer(text, end))

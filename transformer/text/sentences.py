@@ -1,7 +1,7 @@
 """Text into sentences and what stands between them, and a sentence into pieces that fit.
 
-Nothing is lost or changed: the parts joined are the text. Knows Spanish and English
-punctuation and abbreviations; knows no token, no model and no file.
+Nothing is lost or changed: the parts joined are the text. By Spanish and English punctuation and
+abbreviations.
 """
 
 import re
@@ -115,8 +115,8 @@ def _with_kept(parts: Iterable[Segment], kept: Sequence[Span]) -> Iterator[Segme
 
 
 def _sentences(text: str, starter: str) -> Iterator[Span]:
-    for found in _LINE.finditer(text):
-        line, offset = found.group(), found.start()
+    for match in _LINE.finditer(text):
+        line, offset = match.group(), match.start()
         listed = _LIST.match(line)
         start = listed.end() if listed else 0
         for mark in _MARK.finditer(line, start):
@@ -126,25 +126,25 @@ def _sentences(text: str, starter: str) -> Iterator[Span]:
         yield offset + start, offset + len(line)
 
 
-def _ends_sentence(line: str, start: int, found: re.Match[str], starter: str) -> bool:
-    mark, following = found["mark"], found["next"]
+def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
+    mark, following = match["mark"], match["next"]
     if mark is None:
         return True
-    small = following[0].islower() and line[found.end()] not in "¿¡"
+    small = following[0].islower() and line[match.end()] not in "¿¡"
     # Who begins without a capital goes on without one; otherwise a small letter goes on.
-    casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not found["close"]
+    casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not match["close"]
     if mark != ".":
         return not small or (casual and mark.strip("….") != "")
-    before = line[max(start, found.start() - 12) : found.start()]
+    before = line[max(start, match.start() - 12) : match.start()]
     last = "".join(before.split()[-1:]).lstrip(_OPENING)
-    numbered = found.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
+    numbered = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
     if numbered or _TITLE.fullmatch(last):
         return False
     if _NUMBERED.fullmatch(last):
         return not small and not re.fullmatch(r"\d+|[IVXLC]{2,}", following)
     if _SHORT.fullmatch(last) and not _CLOSED.search(before):
-        return re.fullmatch(starter, following) is not None and not found["dot"]
-    return not small or casual or (len(last) > 3 and last.islower() and not found["close"])
+        return re.fullmatch(starter, following) is not None and not match["dot"]
+    return not small or casual or (len(last) > 3 and last.islower() and not match["close"])
 
 
 def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Iterator[Span]:

@@ -116,13 +116,13 @@ class Tokenizer:
 
     def tag(self, name: str) -> int:
         """The id of a tag, which stands before a source; UserError where there is none."""
-        found = int(self._processor.PieceToId(name))
-        if not self._processor.IsControl(found):
+        tag_id = int(self._processor.PieceToId(name))
+        if not self._processor.IsControl(tag_id):
             raise UserError(
                 f"expected a vocabulary with the piece {name}, as new ones have; "
                 "train without --tokenizer-model and --init, or name one that has it"
             )
-        return found
+        return tag_id
 
     def without_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
         """The tags that a source begins with, and the rest of it."""
@@ -185,18 +185,20 @@ def words(pieces: Sequence[str]) -> tuple[Word, ...]:
     raw = [_bytes_of(piece) for piece in pieces]
     ends = list(accumulate(map(len, raw)))
     text = b"".join(raw).decode(*_CODEC)
-    found = []
+    grouped = []
     for match in _WORD.finditer(text):
         start, end = (len(text[:at].encode(*_CODEC)) for at in match.span())
         inside = [
-            i for i, one in enumerate(raw) if one and ends[i] > start and ends[i] - len(one) < end
+            i
+            for i, piece in enumerate(raw)
+            if piece and ends[i] > start and ends[i] - len(piece) < end
         ]
         first = inside[0]
         while first and pieces[first - 1] == BOUNDARY:
             first -= 1
         shown = match[0].encode(*_CODEC).decode("utf-8", "replace")
-        found.append(Word(shown, first, inside[-1] + 1))
-    return tuple(found)
+        grouped.append(Word(shown, first, inside[-1] + 1))
+    return tuple(grouped)
 
 
 def _bytes_of(piece: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Both directions of translation behind one door: models are opened when they are first needed.
+"""Both directions of translation as one translator: models are opened when first needed.
 
 The source language is named, or recognised for each text; texts are translated together with
 those of their direction and come back in their order.
@@ -12,8 +12,14 @@ from typing import Self
 from transformer.checkpoint import locate
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.text.language import detect
-from transformer.translation.guard import Careful
-from transformer.translation.translator import GREEDY, WINDOW, Translation, Translator, as_they_come
+from transformer.translation.guard import GuardedTranslator
+from transformer.translation.translator import (
+    GREEDY,
+    WINDOW,
+    Translation,
+    Translator,
+    arrival_batches,
+)
 
 
 def load(
@@ -44,7 +50,7 @@ class Directions:
         """`folders` by (source, target): see `load`."""
         self.folders = dict(folders)
         self.device, self.compute_type, self.guard = device, compute_type, guard
-        self._open: dict[Direction, Translator | Careful] = {}
+        self._open: dict[Direction, Translator | GuardedTranslator] = {}
 
     def only(self, directions: Iterable[Direction]) -> Self:
         """The same models for some of their directions."""
@@ -56,10 +62,10 @@ class Directions:
         """The directions that there are models for."""
         return tuple(self.folders)
 
-    def translator(self, langs: Direction) -> Translator | Careful:
+    def translator(self, langs: Direction) -> Translator | GuardedTranslator:
         """The model of a direction, opened at the first call; a UserError where there is none."""
         if langs not in self.folders:
-            there = ", ".join("-".join(one) for one in self.folders)
+            there = ", ".join("-".join(pair) for pair in self.folders)
             raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
         if langs not in self._open:
             folder = self.folders[langs]
@@ -68,13 +74,13 @@ class Directions:
                 opened = self.plain(same[0]).towards(langs)
             else:
                 opened = Translator.load(folder, self.device, self.compute_type, langs)
-            self._open[langs] = Careful(opened) if self.guard else opened
+            self._open[langs] = GuardedTranslator(opened) if self.guard else opened
         return self._open[langs]
 
     def plain(self, langs: Direction) -> Translator:
-        """The model of a direction without the care around it."""
+        """The model of a direction without the guard around it."""
         opened = self.translator(langs)
-        return opened.translator if isinstance(opened, Careful) else opened
+        return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
     def recognised(self, texts: Sequence[str], before: Direction | None = None) -> list[Direction]:
         """The direction of each text; an undecided one goes the way of the text before it.
@@ -85,13 +91,13 @@ class Directions:
             return [*self.folders] * len(texts)
         current = before or next(iter(self.folders))
         by_source = {langs[0]: langs for langs in self.folders}
-        found = []
+        directions = []
         for text in texts:
             language = detect(text)
             if language.is_decided and language.lang in by_source:
                 current = by_source[language.lang]
-            found.append(current)
-        return found
+            directions.append(current)
+        return directions
 
     def translate(
         self,
@@ -108,9 +114,9 @@ class Directions:
         each = [langs] * len(texts) if langs else self.recognised(texts, before)
         results: list[Translation | None] = [None] * len(texts)
         for direction in dict.fromkeys(each):
-            places = [i for i, one in enumerate(each) if one == direction]
-            found = self.translator(direction).translate([texts[i] for i in places], decode)
-            for i, translation in zip(places, found, strict=True):
+            places = [i for i, own in enumerate(each) if own == direction]
+            translations = self.translator(direction).translate([texts[i] for i in places], decode)
+            for i, translation in zip(places, translations, strict=True):
                 results[i] = dataclasses.replace(translation, langs=direction)
         return [result for result in results if result is not None]
 
@@ -123,7 +129,7 @@ class Directions:
     ) -> Iterator[Translation]:
         """Translates lines as they come, in order; see `Translator.stream`."""
         before: Direction | None = None
-        for batch in as_they_come(lines, window):
+        for batch in arrival_batches(lines, window):
             results = self.translate(batch, decode, langs, before)
             before = results[-1].langs
             yield from results

@@ -1,8 +1,8 @@
 """What can be seen to be wrong with a translation without knowing the languages.
 
 The known failures of such models: endless repetition, the source instead of a translation, words
-that are dropped, numbers and protected tokens that are lost. Knows strings only; what is done
-about a fault is the business of `careful`.
+that are dropped, numbers and protected tokens that are lost. What is done about a
+fault is the business of `guard`.
 """
 
 import operator
@@ -61,7 +61,7 @@ class Fault:
         return f"{self.code}: {self.about}" if self.about else self.code
 
 
-def badness(faults: Sequence[Fault]) -> int:
+def severity(faults: Sequence[Fault]) -> int:
     """The measure that candidates are chosen by: less is better, 0 is without a known fault."""
     return sum(fault.weight for fault in faults)
 
@@ -73,23 +73,23 @@ def faults(source: str, output: str, protected: Collection[str] = ()) -> tuple[F
     """
     if not protected and not _is_suspect(source, output):
         return ()
-    found = _copies(source, output, protected)
+    wrong = _copies(source, output, protected)
     for token in protected:  # what is copied tells nothing about what is translated
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = words(source), words(output)
     if not out:
-        return (*found, Fault("empty", 10)) if any(map(str.isalpha, source)) else tuple(found)
+        return (*wrong, Fault("empty", 10)) if any(map(str.isalpha, source)) else tuple(wrong)
     if _loops(out, output) and not _loops(src, source):
-        found.append(Fault("repetition", 8))
+        wrong.append(Fault("repetition", 8))
     if len(src) > 2 and _is_copy(source, out):
-        found.append(Fault("copied source", 6))
+        wrong.append(Fault("copied source", 6))
     if len(src) > 5 and 3 * len(out) < len(src):
-        found.append(Fault("too short", 4))
+        wrong.append(Fault("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
-        found.append(Fault("too long", 4))
+        wrong.append(Fault("too long", 4))
     if _DIGITS.search(source):
-        found += [Fault("number lost", 2, number) for number in _lost(source, output)]
-    return tuple(sorted(found, key=lambda fault: -fault.weight))
+        wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
+    return tuple(sorted(wrong, key=lambda fault: -fault.weight))
 
 
 def _is_suspect(source: str, output: str) -> bool:
@@ -114,14 +114,14 @@ def words(text: str) -> list[str]:
 
 
 def _copies(source: str, output: str, protected: Collection[str]) -> list[Fault]:
-    found = []
+    wrong = []
     for token in dict.fromkeys(protected):
         wanted, there = source.count(token), output.count(token)
         if there < wanted:
-            found.append(Fault("missing", 20, token))
+            wrong.append(Fault("missing", 20, token))
         elif there > wanted:
-            found.append(Fault("doubled", 15, token))
-    return found
+            wrong.append(Fault("doubled", 15, token))
+    return wrong
 
 
 def _loops(words: Sequence[str], text: str) -> bool:

@@ -1,9 +1,9 @@
-"""Translation with care: what must not change is kept, what went wrong is tried in another way.
+"""Guarded translation: what must not change is kept, what went wrong is tried in another way.
 
 Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign scripts come out as
 they went in; capitals are translated from small letters, a lone word or a short title too where
 the model is surer of it that way, Spanish from its full spelling; each translation is looked at by
-`guard`, a faulty one is tried again, one way after the other, and what is still wrong becomes a
+`faults`, a faulty one is tried again, one way after the other, and what is still wrong becomes a
 warning.
 """
 
@@ -20,8 +20,8 @@ from transformer.text.placeholders import find
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
-from transformer.translation.faults import Fault, badness, faults
-from transformer.translation.preprocess import Attempt, Sentence
+from transformer.translation.faults import Fault, faults, severity
+from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.translator import (
     GREEDY,
     Candidate,
@@ -32,10 +32,10 @@ from transformer.translation.translator import (
 )
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
-SEVERE = {"repetition", "copied source", "empty", "too short", "too long"}
 Spans = list[tuple[int, int]]
-Way = Callable[[Sentence, Sequence[Fault]], Attempt | None]
-Found = tuple[tuple[Candidate, ...], tuple[Fault, ...]]
+Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
+Candidates = tuple[Candidate, ...]
+Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
 _MARKED = re.compile(r"[`<{%$@/#:]")  # one of these is in all that `find` finds, or a dot
 _DOTTED = re.compile(r"\.\w")
@@ -46,7 +46,7 @@ _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ �
 ]
 
 
-class Careful(TextTranslator):
+class GuardedTranslator(TextTranslator):
     """A translator that keeps what must not change, and tells what it could not translate."""
 
     def __init__(self, translator: Translator) -> None:
@@ -82,7 +82,7 @@ class Careful(TextTranslator):
             )
         ]  # fmt: skip
 
-    def _read(self, sentence: Segment) -> Sentence:
+    def _read(self, sentence: Segment) -> SourceSentence:
         text, spans = sentence.text, sentence.kept
         if not spans:
             return self._spelt(preprocess.read(text))
@@ -90,22 +90,22 @@ class Careful(TextTranslator):
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         return self._spelt(preprocess.read(text, spans, outside="".join(edges)))
 
-    def _spelt(self, one: Sentence) -> Sentence:
+    def _spelt(self, sentence: SourceSentence) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
-        typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in one.parts)
+        typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = spelling.restore_accents(typed) if self.src_lang == "es" else typed
         slips: list[str] = []
-        if not one.style:  # a name in capitals has small letters now
+        if not sentence.style:  # a name in capitals has small letters now
             text, slips = spelling.correct(text, self.src_lang, self._n_pieces)
         if text == typed:
-            return one
+            return sentence
         texts = text.split(SLOTS[0])
         parts = [(texts[0], False)]
-        for kept, after in zip(one.kept, texts[1:], strict=True):
+        for kept, after in zip(sentence.kept, texts[1:], strict=True):
             parts += [(kept, True), (after, False)]
-        found = tuple(part for part in parts if part[0])
-        return dataclasses.replace(one, parts=found, slips=tuple(slips))
+        filled = tuple(part for part in parts if part[0])
+        return dataclasses.replace(sentence, parts=filled, slips=tuple(slips))
 
     def _n_pieces(self, word: str) -> int:
         return len(self.translator.tokenizer.encode(word))
@@ -114,63 +114,59 @@ class Careful(TextTranslator):
         """What is kept, in order: protected tokens, and runs that no piece can write."""
         spans: Spans = []
         if _MARKED.search(text) or _DOTTED.search(text):
-            spans = [(one.start, one.end) for one in find(text) if one.kind != "number"]
-        for found in self._foreign.finditer(text):
-            a, b = found.span()
-            invisible = not unicodedata.normalize("NFKC", found.group()).strip("\u200d\ufe0f")
+            spans = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+        for run in self._foreign.finditer(text):
+            a, b = run.span()
+            invisible = not unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")
             if not invisible and not any(start < b and a < end for start, end in spans):
                 spans.append((a, b))
         return sorted(spans)
 
-    def _first(self, sentence: Sentence) -> Attempt:
+    def _first(self, sentence: SourceSentence) -> ModelInput:
         unwritable = not self.has_slots and any(map(self._foreign.search, sentence.kept))
         if unwritable:
-            return preprocess.around(sentence)
-        return preprocess.whole(sentence, self.has_slots)
+            return preprocess.between_placeholders(sentence)
+        return preprocess.masked(sentence, self.has_slots)
 
-    def _best(self, sentences: Sequence[Sentence], decode: DecodeConfig) -> list[Found]:
+    def _best(self, sentences: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
         """The candidates of each sentence with the faults of the first one, the best found."""
-        tries = [self._first(sentence) for sentence in sentences]
+        inputs = [self._first(sentence) for sentence in sentences]
         lowered = {
-            i: preprocess.small(sentence, self.has_slots) for i, sentence in enumerate(sentences)
+            i: model_input
+            for i, sentence in enumerate(sentences)
+            if (model_input := preprocess.lowercased(sentence, self.has_slots))
         }
-        lone = {i: attempt for i, attempt in lowered.items() if attempt}
-        config = dataclasses.replace(decode, scores=decode.scores or bool(lone))
-        results = iter(self._run([*tries, *lone.values()], config))
-        best = [_judged(sentence, next(results)) for sentence in sentences]
-        for i, found in zip(lone, results, strict=True):
+        config = dataclasses.replace(decode, scores=decode.scores or bool(lowered))
+        results = iter(self._run([*inputs, *lowered.values()], config))
+        best = [_ranked(sentence, next(results)) for sentence in sentences]
+        for i, candidates in zip(lowered, results, strict=True):
             # Few words stand alone in a corpus, in one form mostly, and few titles; the score
             # keeps names as such.
-            both = best[i], _judged(sentences[i], found)
-            best[i] = min(both, key=lambda one: (badness(one[1]), -one[0][0].score))
-        for codes, make, n_gram in self._ladder():
-            wrong = {i: found[1] for i, found in enumerate(best) if found[1]}
-            asked = {
-                i: make(sentences[i], faults)
-                for i, faults in wrong.items()
-                if not codes or any(fault.code in codes for fault in faults)
+            both = best[i], _ranked(sentences[i], candidates)
+            best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
+        for codes, make, n_gram in self._retries():
+            again = {
+                i: make(sentences[i], wrong)
+                for i, (_, wrong) in enumerate(best)
+                if wrong and (not codes or any(fault.code in codes for fault in wrong))
             }
-            ways = {i: attempt for i, attempt in asked.items() if attempt}
             config = dataclasses.replace(
                 decode, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS, no_repeat_ngram=n_gram
             )
-            for i, found in zip(ways, self._run([*ways.values()], config), strict=True):
-                again = _judged(sentences[i], found)
-                if badness(again[1]) < badness(best[i][1]):
-                    best[i] = again[0][: decode.n_best], again[1]
+            for i, candidates in zip(again, self._run([*again.values()], config), strict=True):
+                retried, wrong = _ranked(sentences[i], candidates)
+                if severity(wrong) < severity(best[i][1]):
+                    best[i] = retried[: decode.n_best], wrong
         return best
 
-    def _ladder(self) -> Iterator[tuple[set[str], Way, int]]:
+    def _retries(self) -> Iterator[tuple[set[str], Way, int]]:
         """What to try one after the other: for which faults (none: all), how, no n-gram twice."""
-        slots = self.has_slots
-        yield set(), lambda one, _: self._first(one), 0
-        yield {"repetition", "too long"}, lambda one, _: self._first(one), NO_REPEAT
-        yield {"copied source"}, lambda one, _: preprocess.unmarked(one, slots), 0
+        yield set(), lambda sentence, _: self._first(sentence), 0
+        yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
         yield {"number lost"}, self._with_numbers, 0
-        yield {"missing", "doubled"}, lambda one, _: preprocess.around(one), 0
-        yield SEVERE, lambda one, _: preprocess.clauses(one, slots), NO_REPEAT
+        yield {"missing", "doubled"}, lambda s, _: preprocess.between_placeholders(s), 0
 
-    def _with_numbers(self, sentence: Sentence, wrong: Sequence[Fault]) -> Attempt:
+    def _with_numbers(self, sentence: SourceSentence, wrong: Sequence[Fault]) -> ModelInput:
         """The sentence with its lost numbers kept: under slots, or by themselves."""
         lost = {fault.about for fault in wrong}
         parts: list[preprocess.Part] = []
@@ -179,16 +175,17 @@ class Careful(TextTranslator):
             spans = [(s.start, s.end) for s in numbers if text[s.start : s.end].rstrip("%") in lost]
             parts += preprocess.read(text, spans).parts if spans else [(text, is_kept)]
         kept = dataclasses.replace(sentence, parts=tuple(parts))
-        return preprocess.whole(kept, True) if self.has_slots else preprocess.around(kept)
+        if self.has_slots:
+            return preprocess.masked(kept, True)
+        return preprocess.between_placeholders(kept)
 
-    def _run(self, tries: Sequence[Attempt], decode: DecodeConfig) -> list[tuple[Candidate, ...]]:
-        """The candidates of each attempt, put together again."""
-        wanted = [text for attempt in tries for text in attempt.wanted]
-        translated = self.translator.translate_sentences(wanted, decode) if wanted else []
+    def _run(self, inputs: Sequence[ModelInput], decode: DecodeConfig) -> list[Candidates]:
+        """The candidates of each input, put together again."""
+        texts = [text for model_input in inputs for text in model_input.texts]
+        translated = self.translator.translate_sentences(texts, decode) if texts else []
         results = (translation.candidates for translation in translated)
         return [
-            next(results) if attempt.is_plain else _assembled(attempt, results, decode.n_best)
-            for attempt in tries
+            next(results) if i.is_plain else _assembled(i, results, decode.n_best) for i in inputs
         ]
 
 
@@ -214,40 +211,40 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
-def _judged(sentence: Sentence, found: tuple[Candidate, ...]) -> Found:
+def _ranked(sentence: SourceSentence, candidates: Candidates) -> Ranked:
     """The candidates, the one with the least faults first, and those faults."""
     source = sentence.before + sentence.text + sentence.after
-    wrong = faults(source, found[0].text, sentence.kept)
+    wrong = faults(source, candidates[0].text, sentence.kept)
     best = 0
-    for place in range(1, len(found) if wrong else 0):
-        other = faults(source, found[place].text, sentence.kept)
-        if badness(other) < badness(wrong):
+    for place in range(1, len(candidates) if wrong else 0):
+        other = faults(source, candidates[place].text, sentence.kept)
+        if severity(other) < severity(wrong):
             best, wrong = place, other
-    return (found[best], *found[:best], *found[best + 1 :]) if best else found, wrong
+    if best:
+        candidates = (candidates[best], *candidates[:best], *candidates[best + 1 :])
+    return candidates, wrong
 
 
-def _assembled(
-    attempt: Attempt, results: Iterator[tuple[Candidate, ...]], n_best: int
-) -> tuple[Candidate, ...]:
+def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: int) -> Candidates:
     """The k-th candidate is made of the k-th of each text, or its last.
 
     Of several texts none vanishes: one without a translation that says anything stays as it is.
     """
-    found = [next(results) for _ in attempt.wanted]
-    if len(found) > 1:
-        found = [
-            tuple(one for one in candidates if one.text.strip())
+    outputs = [next(results) for _ in model_input.texts]
+    if len(outputs) > 1:
+        outputs = [
+            tuple(candidate for candidate in candidates if candidate.text.strip())
             or (dataclasses.replace(candidates[0], text=text),)
-            for text, candidates in zip(attempt.wanted, found, strict=True)
+            for text, candidates in zip(model_input.texts, outputs, strict=True)
         ]
-    candidates = []
-    for k in range(min(n_best, max(map(len, found), default=0))):
-        chosen = [one[min(k, len(one) - 1)] for one in found]
-        candidates.append(
+    assembled = []
+    for k in range(min(n_best, max(map(len, outputs), default=0))):
+        chosen = [candidates[min(k, len(candidates) - 1)] for candidates in outputs]
+        assembled.append(
             Candidate(
-                text=attempt.finished([one.text for one in chosen]),
-                score=sum(one.score for one in chosen),
-                tokens=tuple(token for one in chosen for token in one.tokens),
+                text=model_input.finished([candidate.text for candidate in chosen]),
+                score=sum(candidate.score for candidate in chosen),
+                tokens=tuple(token for candidate in chosen for token in candidate.tokens),
             )
         )
-    return tuple(candidates)
+    return tuple(assembled)

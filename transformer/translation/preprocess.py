@@ -1,7 +1,7 @@
 """The ways to put a sentence before a model: what of it is translated, what is kept as it is.
 
 A protected token goes through as a slot, or stays outside: then what stands between two of them is
-translated by itself. Text in capitals goes through in small letters. Knows no model and no token.
+translated by itself. Text in capitals goes through in small letters.
 """
 
 import re
@@ -21,17 +21,15 @@ from transformer.text.casing import (
     titled,
 )
 from transformer.text.placeholders import restore
-from transformer.text.sentences import split_long
 
 Style = Literal["", "capitals", "title", "capital"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
-_END = re.compile(r"[.!?…]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SourceSentence:
     """A sentence: its parts with shouting lowered, what is carried around them, slips undone."""
 
     parts: tuple[Part, ...]
@@ -52,42 +50,40 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ModelInput:
     """Texts to translate and texts between them; what the slots in them stand for."""
 
-    sentence: Sentence
+    sentence: SourceSentence
     parts: tuple[Part, ...]
     originals: tuple[str, ...] = ()
-    cut_mark: str = ""  # the end of the source that the model does not see
 
     @property
-    def wanted(self) -> list[str]:
+    def texts(self) -> list[str]:
         """The texts to translate."""
         return [text for text, is_kept in self.parts if not is_kept]
 
     @property
     def is_plain(self) -> bool:
         """Whether the translation of the one text is all there is to say."""
-        whole = self.sentence
-        extra = whole.before or whole.after or whole.style or self.originals or self.cut_mark
+        sentence = self.sentence
+        extra = sentence.before or sentence.after or sentence.style or self.originals
         return len(self.parts) == 1 and not extra
 
     def finished(self, outputs: Sequence[str]) -> str:
         """The translation of the sentence, from those of the texts."""
-        found, last = iter(outputs), len(self.parts) - 1
+        translated, last = iter(outputs), len(self.parts) - 1
         texts = []
         for place, (text, is_kept) in enumerate(self.parts):
             if is_kept:
                 texts.append(self._cased(text) if text not in self.sentence.kept else text)
                 continue
-            output = restore(self._cased(next(found)), self.originals)
+            output = restore(self._cased(next(translated)), self.originals)
             if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
             if place > 0:
                 output = begins_like(output, text)
             texts.append(output)
-        whole = _END.sub("", "".join(texts)) + self.cut_mark if self.cut_mark else "".join(texts)
-        return self.sentence.before + whole + self.sentence.after
+        return self.sentence.before + "".join(texts) + self.sentence.after
 
     def _cased(self, text: str) -> str:
         if self.sentence.style == "title":
@@ -97,10 +93,10 @@ class Attempt:
         return text.upper() if self.sentence.style == "capitals" else text
 
 
-def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") -> Sentence:
+def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") -> SourceSentence:
     """A sentence with the spans to keep; those of `outside` at its ends are carried around it."""
     if not spans and not _style(text):
-        return Sentence(((text, False),))
+        return SourceSentence(((text, False),))
     parts: list[Part] = []
     end = 0
     for start, stop in spans:
@@ -119,7 +115,7 @@ def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") ->
         last = parts[-1][0].rstrip()
         after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
     style = _style(_words(parts))
-    return Sentence(_lowered(parts) if style else tuple(parts), before, after, style)
+    return SourceSentence(_lowered(parts) if style else tuple(parts), before, after, style)
 
 
 def _words(parts: Sequence[Part]) -> str:
@@ -140,21 +136,21 @@ def _is_outside(part: Part, outside: str) -> bool:
 
 def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts that are not kept in small letters, with one capital."""
-    small, is_first = list[Part](), True
+    lowered, is_first = list[Part](), True
     for text, is_kept in parts:
-        found = None if is_kept else _LETTER.search(text)
-        if found and is_first:
-            at, is_first = found.start(), False
-            small.append((text[: at + 1] + text[at + 1 :].lower(), False))
+        letter = None if is_kept else _LETTER.search(text)
+        if letter and is_first:
+            at, is_first = letter.start(), False
+            lowered.append((text[: at + 1] + text[at + 1 :].lower(), False))
         else:
-            small.append((text if is_kept else text.lower(), is_kept))
-    return tuple(small)
+            lowered.append((text if is_kept else text.lower(), is_kept))
+    return tuple(lowered)
 
 
-def whole(sentence: Sentence, has_slots: bool) -> Attempt:
+def masked(sentence: SourceSentence, has_slots: bool) -> ModelInput:
     """The sentence as one text, what is kept under slots if the model has them."""
     if not has_slots or not sentence.kept:
-        return Attempt(sentence, ((sentence.text, False),))
+        return ModelInput(sentence, ((sentence.text, False),))
     texts, originals = list[str](), list[str]()
     for text, is_kept in sentence.parts:
         if is_kept and len(originals) < len(SLOTS):
@@ -162,10 +158,10 @@ def whole(sentence: Sentence, has_slots: bool) -> Attempt:
             originals.append(text)
         else:
             texts.append(text)
-    return Attempt(sentence, (("".join(texts), False),), tuple(originals))
+    return ModelInput(sentence, (("".join(texts), False),), tuple(originals))
 
 
-def small(sentence: Sentence, has_slots: bool) -> Attempt | None:
+def lowercased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     """A lone word or a short title in small letters, to be raised again; None for other text.
 
     Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer).
@@ -178,10 +174,10 @@ def small(sentence: Sentence, has_slots: bool) -> Attempt | None:
         lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
     else:
         return None
-    return whole(lowered, has_slots)
+    return masked(lowered, has_slots)
 
 
-def around(sentence: Sentence) -> Attempt:
+def between_placeholders(sentence: SourceSentence) -> ModelInput:
     """What stands between the tokens that are kept, each by itself: none can be lost."""
     parts: list[Part] = []
     for text, is_kept in sentence.parts:
@@ -190,34 +186,11 @@ def around(sentence: Sentence) -> Attempt:
             continue
         start, stop = _inner(text)
         outer = (text[:start], True), (text[start:stop], False), (text[stop:], True)
-        parts += [one for one in outer if one[0]]
-    return Attempt(sentence, tuple(parts))
+        parts += [part for part in outer if part[0]]
+    return ModelInput(sentence, tuple(parts))
 
 
 def _inner(text: str) -> tuple[int, int]:
     """Where the words of a piece are, with the marks that belong to them."""
     start = len(text) - len(text.lstrip(" \t,.;:!?…)]}-–—"))
     return start, len(text.rstrip(" \t,;:([{-–—"))
-
-
-def clauses(sentence: Sentence, has_slots: bool) -> Attempt | None:
-    """The halves of the sentence, cut at a clause where there is one; None for a short one."""
-    one = whole(sentence, has_slots)
-    text = one.parts[0][0]
-    room = max(3, (len(text.split()) + 1) // 2)
-    pieces = split_long(text, lambda piece: len(piece.split()) <= room)
-    if len(pieces) < 2:
-        return None
-    parts = tuple((p.text, not (p.is_sentence and _LETTER.search(p.text))) for p in pieces)
-    return Attempt(sentence, parts, one.originals)
-
-
-def unmarked(sentence: Sentence, has_slots: bool) -> Attempt | None:
-    """The sentence without the mark at its end, which can decide that a source is copied."""
-    one = whole(sentence, has_slots)
-    text = one.parts[0][0]
-    mark = _END.search(text)
-    if mark is None or mark.start() == 0:
-        return None
-    bare = text[: mark.start()]
-    return Attempt(sentence, ((bare, False),), one.originals, cut_mark=mark.group())

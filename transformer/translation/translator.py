@@ -1,7 +1,7 @@
 """Strings in, strings out: splits text into sentences, translates them in batches, joins again.
 
 Any number of texts of any length, in any order of size, come back in the order they were given,
-each with its own white space. Knows no file and no command line.
+each with its own white space.
 """
 
 import abc
@@ -153,7 +153,7 @@ class TextTranslator(abc.ABC):
 
         Lines that are there at the same time are translated together; a lone one at once.
         """
-        for batch in as_they_come(lines, window):
+        for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)
 
 
@@ -267,8 +267,8 @@ class Translator(TextTranslator):
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
     ) -> Iterator[Translation]:
         """The translation of each piece, searched together."""
-        found = self.decoder.search([ids for _, ids in pieces], decode)
-        for (text, _), hypotheses in zip(pieces, found, strict=True):
+        results = self.decoder.search([ids for _, ids in pieces], decode)
+        for (text, _), hypotheses in zip(pieces, results, strict=True):
             candidates = (
                 Candidate(
                     text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
@@ -280,7 +280,7 @@ class Translator(TextTranslator):
             yield Translation(source=text, candidates=tuple(candidates))
 
 
-def as_they_come(lines: Iterable[str], window: int) -> Iterator[list[str]]:
+def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     """Lists of the lines that are there, read ahead in a thread; errors come out here."""
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
     done = threading.Event()

@@ -24,7 +24,7 @@ HOMES = {"accelerate": "training", "bs4": "documents", "ctranslate2": "export",
          "starlette": "serving", "transformers": "export", "uvicorn": "serving"}  # fmt: skip
 EXTRAS = {"bs4", "ctranslate2", "docx", "fastapi", "matplotlib", "prometheus_client", "srt",
           "starlette", "transformers", "uvicorn"}  # fmt: skip
-TORCH_FREE = ("locate", "tensors")  # of the package checkpoint
+TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",
        "tests", "transformer"}  # fmt: skip

@@ -1,11 +1,11 @@
 """Files and folders that appear whole or not at all, whatever happens while they are written."""
 
 import contextlib
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
 
@@ -19,7 +19,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Opens a file to read; OSError where it is none, as a pipe that nobody ends."""
     if path.exists() and not path.is_file():
         raise OSError(f"expected a file in {path}, got a folder, a pipe or a device")

@@ -6,6 +6,7 @@
     README.md            the model card: how it was trained
     selftest.json        what a released model must translate as it did then
     training.safetensors, training.json     only where training can go on from it
+    SHA256SUMS           what the files were when they were written
 
 and in the folder of a run, beside its checkpoints, metrics.jsonl: a record a report.
 
@@ -19,8 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoint import sums
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
-from transformer.files import existing, read_bytes
+from transformer.files import existing
 from transformer.text.language import LANGUAGES
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
@@ -39,7 +41,7 @@ DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
     try:
-        values = json.loads(read_bytes(path))
+        values = json.loads(sums.read_checked(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"expected JSON in {path}: {error}. Is the checkpoint complete?") from error
     if not isinstance(values, dict):

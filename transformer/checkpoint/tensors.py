@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from transformer.checkpoint import sums
 from transformer.config import ModelConfig, UserError
 from transformer.files import open_regular
 
@@ -100,7 +101,7 @@ def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
-    """The weights of a model by name, mapped: of its names and shapes, finite.
+    """The weights of a model by name, mapped: of its names and shapes, of its sum, finite.
 
     What is not so is a UserError before anything is read or allocated that it asks for.
     """
@@ -115,13 +116,17 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
 
 
 def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
-    """The tensors of a file by name, mapped; UserError unless they have the shapes given."""
+    """The tensors of a file by name, mapped; UserError unless they have the shapes given.
+
+    Their SHA-256 is held against the one that was noted at saving.
+    """
     try:
         mapped, entries, start = _map(path)
     except (OSError, ValueError) as error:
         raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
     if shapes is not None:
         _check_shapes(path, entries, shapes)
+    sums.check(path, mapped)
     arrays = {name: _array(mapped, entry, start) for name, entry in entries.items()}
     return {
         name: Stored(entries[name].dtype, array, arrays.get(name + SCALE))

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from transformer.checkpoint import sums
 from transformer.checkpoint.locate import (
     CARD,
     CONFIG,
@@ -30,7 +31,7 @@ from transformer.checkpoint.locate import (
 )
 from transformer.checkpoint.tensors import Shapes, Stored, read, read_weights
 from transformer.config import Direction, ModelConfig, UserError
-from transformer.files import existing, read_bytes, replaced_folder, write_text
+from transformer.files import existing, replaced_folder, write_text
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -102,6 +103,7 @@ def save(
             _save_tensors(new / STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
             (new / STATE_VALUES).write_text(text, encoding="utf-8")
+        sums.write(new)
         for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
             path.chmod((new / CONFIG).stat().st_mode)
 
@@ -126,7 +128,7 @@ def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]
 def read_vocabulary(path: Path) -> Tokenizer:
     """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
     try:
-        return Tokenizer(read_bytes(path))
+        return Tokenizer(sums.read_checked(path))
     except (OSError, ValueError) as error:
         raise UserError(f"expected a tokeniser in {path}: {error}") from error
 

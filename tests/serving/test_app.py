@@ -28,7 +28,7 @@ pytest.importorskip("fastapi", reason="needs the extra `serve`")
 httpx = pytest.importorskip("httpx", reason="needs httpx")
 
 from transformer.serving.app import create_app  # noqa: E402
-from transformer.serving.gauges import Gauges  # noqa: E402
+from transformer.serving.middleware import Metrics  # noqa: E402
 from transformer.serving.service import Service  # noqa: E402
 from transformer.translation.directions import load  # noqa: E402
 
@@ -48,8 +48,8 @@ class Client:
         self.limits = ServeConfig(**limits)
         waiting = self.limits.queue_limit
         self.service = Service(load(folder, guard=guard, **ON), max_waiting=waiting)
-        self.gauges = Gauges(lambda: self.service.scheduler.n_waiting)
-        self.app = create_app(self.service, self.limits, self.gauges)
+        self.metrics = Metrics(lambda: self.service.scheduler.n_waiting)
+        self.app = create_app(self.service, self.limits, self.metrics)
 
     def __call__(self, method: str, path: str, **options: Any) -> Any:
         async def call() -> Any:

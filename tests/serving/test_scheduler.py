@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from transformer.serving.scheduler import Full, Scheduler, Stopped
+from transformer.serving.scheduler import QueueFull, Scheduler, SchedulerStopped
 
 
 class Upper:
@@ -110,7 +110,7 @@ def test_an_item_that_fails_fails_its_own_request_only(scheduler: Scheduler, wor
 def test_a_full_queue_takes_no_more_and_then_again(scheduler: Scheduler, work: Upper) -> None:
     held(scheduler, work)
     kept = scheduler.submit("k", ["x"] * 30)  # a lone request may be larger than the queue
-    with pytest.raises(Full):
+    with pytest.raises(QueueFull):
         scheduler.submit("k", ["y"])
     work.may_work.set()
     kept.result(30)
@@ -135,7 +135,7 @@ def test_a_stop_answers_what_was_taken_and_takes_no_more(scheduler: Scheduler, w
     stopping.start()
     while not scheduler._stopping:
         time.sleep(0.001)
-    with pytest.raises(Stopped):
+    with pytest.raises(SchedulerStopped):
         scheduler.submit("k", ["late"])
     work.may_work.set()
     stopping.join(30)

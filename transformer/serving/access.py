@@ -82,7 +82,7 @@ class Rates:
         return 0.0
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that is not answered as it was asked: an HTTP status and why, for the client."""
 
     def __init__(self, status: int, why: str, retry_after: float | None = None) -> None:

@@ -17,24 +17,24 @@ from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.markup import MarkedText, split_at_marks
 from transformer.serving import schema
-from transformer.serving.access import Refused
+from transformer.serving.access import RequestError
 from transformer.serving.schema import Pair
 from transformer.serving.service import Part, Service
 from transformer.text.language import detect
 from transformer.translation.translator import Candidate, Translation
 
 if TYPE_CHECKING:
-    from transformer.serving.gauges import Gauges
+    from transformer.serving.middleware import Metrics
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fetched
 DETECT_CHARS = 2000  # that are enough to tell a language by
 
 
-class Answers:
-    """One method for each request; all raise Refused for what they do not answer."""
+class Api:
+    """One method for each request; all raise RequestError for what they do not answer."""
 
-    def __init__(self, service: Service, limits: ServeConfig, gauges: "Gauges") -> None:
-        self._service, self._limits, self._gauges = service, limits, gauges
+    def __init__(self, service: Service, limits: ServeConfig, metrics: "Metrics") -> None:
+        self._service, self._limits, self._metrics = service, limits, metrics
         self._files: OrderedDict[str, tuple[float, bytes, str]] = OrderedDict()
 
     @property
@@ -68,12 +68,12 @@ class Answers:
 
     async def translate(self, fields: Mapping[str, Any]) -> Any:
         """POST /translate: a text or a list, as text or as HTML."""
-        asked = schema.asked(fields, self._limits)
+        asked = schema.translate_request(fields, self._limits)
         found = [schema.detected(text[:DETECT_CHARS])[0] for text in asked.texts]
         auto = asked.source == "auto"
         sources = [one["language"] if auto else asked.source for one in found]
         pairs = [schema.check_pair((source, asked.target), self._pairs) for source in sources]
-        self._gauges.characters.inc(sum(map(len, asked.texts)))
+        self._metrics.characters.inc(sum(map(len, asked.texts)))
         translations = await self._each(asked, pairs)
         texts = [one.text for one in translations]
         others = [[c.text for c in one.candidates[1:]] for one in translations]
@@ -87,7 +87,9 @@ class Answers:
             answer["warnings"] = warnings if asked.is_list else warnings[0]
         return answer
 
-    async def _each(self, asked: schema.Asked, pairs: Sequence[Pair]) -> list[Translation]:
+    async def _each(
+        self, asked: schema.TranslateRequest, pairs: Sequence[Pair]
+    ) -> list[Translation]:
         """The translations of all texts; those of one direction are asked for together."""
         found: dict[int, Translation] = {}
         for pair in dict.fromkeys(pairs):
@@ -127,7 +129,7 @@ class Answers:
         if source == "auto":
             source = detect(" ".join(document.texts)[:DETECT_CHARS]).lang
         pair = schema.check_pair((source, target), self._pairs)
-        self._gauges.characters.inc(sum(map(len, document.texts)))
+        self._metrics.characters.inc(sum(map(len, document.texts)))
         written = content
         if source != target:
             filled, _ = await self._service.fill(document, pair)
@@ -149,7 +151,7 @@ class Answers:
         """GET /download_file: content, media type and disposition of a translated file."""
         ends, content, shown = self._files.get(name, (0.0, b"", ""))
         if ends <= time.monotonic():
-            raise Refused(404, "no such file: translated files are kept for half an hour")
+            raise RequestError(404, "no such file: translated files are kept for half an hour")
         media = formats.MEDIA[PurePosixPath(name).suffix]
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
 
@@ -161,7 +163,7 @@ class Answers:
             source = detect(text[:DETECT_CHARS]).lang
         pair = schema.check_pair((source, schema.text_field(fields, "target")), self._pairs)
         if pair[0] == pair[1]:
-            raise Refused(400, "expected two languages")
+            raise RequestError(400, "expected two languages")
         return text, pair
 
     async def inspect(self, fields: Mapping[str, Any]) -> Any:

@@ -21,11 +21,10 @@ from starlette.exceptions import HTTPException
 
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving import schema
-from transformer.serving.access import Keys, Rates, Refused
-from transformer.serving.api import Answers
-from transformer.serving.gauges import MEDIA_TYPE, Gauges
-from transformer.serving.middleware import Gate, refusal
-from transformer.serving.scheduler import Full, Stopped
+from transformer.serving.access import Keys, Rates, RequestError
+from transformer.serving.api import Api
+from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
+from transformer.serving.scheduler import QueueFull, SchedulerStopped
 from transformer.serving.service import Service
 from transformer.translation.directions import Directions
 
@@ -74,7 +73,7 @@ class Upload:
     content: bytes
 
 
-class Door:
+class Admission:
     """Who may come in, how often, and how long an answer may take."""
 
     def __init__(self, limits: ServeConfig) -> None:
@@ -90,11 +89,13 @@ class Door:
             key = fields.get("api_key")
             rate = self._keys.rate(key) if isinstance(key, str) and key else None
             if rate is None:
-                raise Refused(403, "Invalid API key" if key else "an API key is needed: api_key")
+                raise RequestError(
+                    403, "Invalid API key" if key else "an API key is needed: api_key"
+                )
             limit, client = rate, f"key {key}"
         wait = self._rates.wait(client, limit)
         if wait > 0:
-            raise Refused(429, f"Slowdown: more than {limit} requests a minute", wait)
+            raise RequestError(429, f"Slowdown: more than {limit} requests a minute", wait)
 
     async def through(self, request: Request, answer: Answer, patience: float = 1) -> Response:
         """The answer, unless the client goes or the time is over: then the work is given up."""
@@ -102,7 +103,7 @@ class Door:
             async with asyncio.timeout(self._limits.timeout):
                 fields = await fields_of(request)
         except TimeoutError:
-            raise Refused(408, "the request did not arrive in time") from None
+            raise RequestError(408, "the request did not arrive in time") from None
         self.admit(request, fields)
         work = asyncio.ensure_future(answer(request, fields))
         gone = asyncio.ensure_future(_gone(request))
@@ -113,8 +114,8 @@ class Door:
             if work.done():
                 return work.result()
             if gone.done():
-                raise Refused(499, "the client has gone")
-            raise Refused(503, f"no answer within {seconds:g} seconds", 1.0)
+                raise RequestError(499, "the client has gone")
+            raise RequestError(503, f"no answer within {seconds:g} seconds", 1.0)
         finally:
             gone.cancel()
             work.cancel()
@@ -125,7 +126,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def create_app(service: Service, limits: ServeConfig, gauges: Gauges) -> FastAPI:
+def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastAPI:
     """The application; its start opens the models, its end answers what was asked."""
 
     @contextlib.asynccontextmanager
@@ -135,21 +136,21 @@ def create_app(service: Service, limits: ServeConfig, gauges: Gauges) -> FastAPI
         await asyncio.to_thread(service.stop)
 
     app = FastAPI(lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    answers, door = Answers(service, limits, gauges), Door(limits)
+    answers, admission = Api(service, limits, metrics), Admission(limits)
     for path in POSTS:
-        app.add_route(path, _post(door, getattr(answers, path[1:])), methods=["POST"])
+        app.add_route(path, _post(admission, getattr(answers, path[1:])), methods=["POST"])
     for path, get in (("/languages", answers.languages), ("/frontend/settings", answers.settings)):
         app.add_route(path, _get(get), methods=["GET"])
     app.add_route("/health", _get(lambda: {"status": "ok"}), methods=["GET"])
     for path, file in PAGE.items():
         app.add_route(path, _file(file), methods=["GET"])
-    _add_files(app, answers, door)
+    _add_files(app, answers, admission)
 
     @app.get("/metrics")
-    async def metrics() -> Response:
-        return Response(gauges.text(), media_type=MEDIA_TYPE)
+    async def prometheus() -> Response:
+        return Response(metrics.text(), media_type=MEDIA_TYPE)
 
-    for kind in (Refused, UserError, HTTPException, Full, Stopped):
+    for kind in (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped):
         app.add_exception_handler(kind, _refused)
     if limits.cors:
         app.add_middleware(
@@ -159,7 +160,7 @@ def create_app(service: Service, limits: ServeConfig, gauges: Gauges) -> FastAPI
             allow_headers=["*"],
         )
     most = int(limits.file_mib * 2**20)
-    app.add_middleware(Gate, most=most, count=gauges.request, name=_route)
+    app.add_middleware(RequestMiddleware, most=most, count=metrics.request, name=_route)
     return app
 
 
@@ -183,31 +184,31 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _post(
-    door: Door, answer: Callable[[Mapping[str, Any]], Awaitable[Any]]
+    admission: Admission, answer: Callable[[Mapping[str, Any]], Awaitable[Any]]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answered(_: Request, fields: Mapping[str, Any]) -> Response:
         return JSONResponse(await answer(fields))
 
     async def endpoint(request: Request) -> Response:
-        return await door.through(request, answered)
+        return await admission.through(request, answered)
 
     return endpoint
 
 
-def _add_files(app: FastAPI, answers: Answers, door: Door) -> None:
+def _add_files(app: FastAPI, answers: Api, admission: Admission) -> None:
     """Files: one request brings a file and gets an address, another fetches it there."""
 
     async def translated(request: Request, fields: Mapping[str, Any]) -> Response:
         file = fields.get("file")
         if not isinstance(file, Upload):
-            raise Refused(400, "Invalid request: missing file parameter")
+            raise RequestError(400, "Invalid request: missing file parameter")
         name = await answers.translate_file(file.name, file.content, fields)
         url = str(request.url_for("download_file", name=name))
         return JSONResponse({"translatedFileUrl": url})
 
     @app.post("/translate_file", response_model=None)
     async def translate_file(request: Request) -> Response:
-        return await door.through(request, translated, FILE_PATIENCE)
+        return await admission.through(request, translated, FILE_PATIENCE)
 
     @app.get("/download_file/{name}", response_model=None)
     async def download_file(name: str) -> Response:
@@ -228,9 +229,9 @@ class _Server(uvicorn.Server):
 
 def application(directions: Directions, decode: DecodeConfig, limits: ServeConfig) -> FastAPI:
     """The application for some directions, with a service and counters of its own."""
-    gauges = Gauges(lambda: service.scheduler.n_waiting)
-    service = Service(directions, decode, limits.queue_limit, gauges.batch)
-    return create_app(service, limits, gauges)
+    metrics = Metrics(lambda: service.scheduler.n_waiting)
+    service = Service(directions, decode, limits.queue_limit, metrics.batch)
+    return create_app(service, limits, metrics)
 
 
 def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> None:

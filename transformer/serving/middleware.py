@@ -10,9 +10,19 @@ import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
 from transformer.config import UserError
-from transformer.serving.access import Refused
-from transformer.serving.scheduler import Full, Stopped
+from transformer.serving.access import RequestError
+from transformer.serving.scheduler import QueueFull, SchedulerStopped
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -22,13 +32,52 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
 }
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 log = logging.getLogger(__name__)
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-class Gate:
+class Metrics:
+    """What a server counts, in the format of Prometheus; never a text."""
+
+    def __init__(self, waiting: Callable[[], int]) -> None:
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        labels = ("route", "status")
+        self.requests = Counter("translate_requests", "requests", labels, registry=registry)
+        self.seconds = Histogram(
+            "translate_request_seconds", "from request to answer", ("route",), registry=registry
+        )
+        self.characters = Counter("translate_characters", "characters taken", registry=registry)
+        self._batch = Histogram(
+            "translate_batch_sentences", "sentences of a batch", registry=registry,
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
+        )  # fmt: skip
+        self._batch_seconds = Histogram(
+            "translate_batch_seconds", "time of a batch", registry=registry
+        )
+        queue = Gauge("translate_waiting_sentences", "sentences not begun", registry=registry)
+        queue.set_function(waiting)
+
+    def batch(self, size: int, seconds: float) -> None:
+        """Counts a batch."""
+        self._batch.observe(size)
+        self._batch_seconds.observe(seconds)
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """Counts an answer."""
+        self.requests.labels(route, str(status)).inc()
+        self.seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        return generate_latest(self._registry)
+
+
+class RequestMiddleware:
     """An ASGI application around another one."""
 
     def __init__(
@@ -79,19 +128,19 @@ class Gate:
 
     def _check(self, size: int) -> None:
         if size > self._most:
-            raise Refused(413, f"the request exceeds {self._most} bytes")
+            raise RequestError(413, f"the request exceeds {self._most} bytes")
 
 
 def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
     """Status, reason and headers that an exception becomes; of a defect only where it is."""
     match error:
-        case Refused():
+        case RequestError():
             status, why, after = error.status, error.why, error.retry_after
         case UserError():
             status, why, after = 400, str(error), None
-        case Full():
+        case QueueFull():
             status, why, after = 503, "the queue is full: try again later", 1.0
-        case Stopped():
+        case SchedulerStopped():
             status, why, after = 503, "the server is stopping", 5.0
         case _ if hasattr(error, "status_code"):  # of the framework
             status, why, after = error.status_code, str(getattr(error, "detail", "")), None

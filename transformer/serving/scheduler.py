@@ -18,11 +18,11 @@ Work = Callable[[Hashable, Sequence[Any]], Sequence[Any]]
 Observer = Callable[[int, float], None]  # items of a batch, seconds that it took
 
 
-class Full(Exception):
+class QueueFull(Exception):
     """The queue holds as much as it may: try again later."""
 
 
-class Stopped(Exception):
+class SchedulerStopped(Exception):
     """No new work is taken: the server is stopping."""
 
 
@@ -92,7 +92,7 @@ class Scheduler:
         return self._n_waiting
 
     def submit(self, key: Hashable, items: Sequence[Any]) -> "Future[list[Any]]":
-        """The results of some items, in order; raises Full or Stopped.
+        """The results of some items, in order; raises QueueFull or SchedulerStopped.
 
         An item that fails is the failure of the request. To cancel the future gives up what
         has not begun.
@@ -104,9 +104,9 @@ class Scheduler:
         job = _Job(key, collections.deque(enumerate(items)), [None] * len(items), len(items), done)
         with self._changed:
             if self._stopping:
-                raise Stopped
+                raise SchedulerStopped
             if self._n_waiting and self._n_waiting + len(items) > self._max_waiting:
-                raise Full
+                raise QueueFull
             self._n_waiting += len(items)
             self._jobs.setdefault(key, collections.deque()).append(job)
             self._changed.notify()

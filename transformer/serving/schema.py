@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from transformer.config import ServeConfig
-from transformer.serving.access import Refused
+from transformer.serving.access import RequestError
 from transformer.text.language import LANGUAGES, detect
 
 NAMES = {"es": "Spanish", "en": "English"}
@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class TranslateRequest:
     """Texts to translate; those of a list come back as a list."""
 
     texts: tuple[str, ...]
@@ -34,9 +34,9 @@ def json_object(body: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(400, "Invalid request: expected JSON") from None
+        raise RequestError(400, "Invalid request: expected JSON") from None
     if not isinstance(fields, dict):
-        raise Refused(400, "Invalid request: expected a JSON object")
+        raise RequestError(400, "Invalid request: expected a JSON object")
     return fields
 
 
@@ -47,24 +47,24 @@ def form(body: bytes, most: int) -> dict[str, str]:
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
         )
     except ValueError:
-        raise Refused(400, "Invalid request: expected JSON or a form in UTF-8") from None
+        raise RequestError(400, "Invalid request: expected JSON or a form in UTF-8") from None
     return dict(pairs)
 
 
-def asked(fields: Mapping[str, Any], limits: ServeConfig) -> Asked:
+def translate_request(fields: Mapping[str, Any], limits: ServeConfig) -> TranslateRequest:
     """What /translate is asked for."""
     q = fields.get("q")
     is_list = isinstance(q, list)
     texts = tuple(q) if isinstance(q, list) else (text_field(fields, "q"),)
     if not all(isinstance(text, str) for text in texts):
-        raise Refused(400, "Invalid request: expected q to be a string or a list of strings")
+        raise RequestError(400, "Invalid request: expected q to be a string or a list of strings")
     if len(texts) > limits.batch_limit:
-        raise Refused(413, f"Invalid request: {len(texts)} texts exceed {limits.batch_limit}")
+        raise RequestError(413, f"Invalid request: {len(texts)} texts exceed {limits.batch_limit}")
     check_texts(texts, limits.char_limit)
     wanted = fields.get("format") or "text"
     if wanted not in ("text", "html"):
-        raise Refused(400, "Invalid request: expected format to be text or html")
-    return Asked(
+        raise RequestError(400, "Invalid request: expected format to be text or html")
+    return TranslateRequest(
         texts,
         is_list,
         text_field(fields, "source"),
@@ -80,9 +80,9 @@ def text_field(fields: Mapping[str, Any], name: str) -> str:
     if value is None or value == "":
         if name == "q" and value == "":
             return ""
-        raise Refused(400, f"Invalid request: missing {name} parameter")
+        raise RequestError(400, f"Invalid request: missing {name} parameter")
     if not isinstance(value, str):
-        raise Refused(400, f"Invalid request: expected {name} to be a string")
+        raise RequestError(400, f"Invalid request: expected {name} to be a string")
     return value
 
 
@@ -94,7 +94,7 @@ def number(fields: Mapping[str, Any], name: str, most: int) -> int:
     except ValueError:
         found = -1
     if not 0 <= found <= most:
-        raise Refused(400, f"Invalid request: expected {name} from 0 to {most}")
+        raise RequestError(400, f"Invalid request: expected {name} from 0 to {most}")
     return found
 
 
@@ -102,9 +102,11 @@ def ids(fields: Mapping[str, Any], most: int = 4096) -> tuple[int, ...]:
     """The field `prefix`: ids of target pieces."""
     value = fields.get("prefix") or []
     if not isinstance(value, list) or len(value) > most:
-        raise Refused(400, f"Invalid request: expected prefix to be a list of {most} ids at most")
+        raise RequestError(
+            400, f"Invalid request: expected prefix to be a list of {most} ids at most"
+        )
     if not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
-        raise Refused(400, "Invalid request: expected prefix to be a list of ids")
+        raise RequestError(400, "Invalid request: expected prefix to be a list of ids")
     return tuple(value)
 
 
@@ -112,11 +114,11 @@ def check_texts(texts: Sequence[str], limit: int) -> None:
     """Refuses more characters than the limit, and text that is no Unicode."""
     size = sum(map(len, texts))
     if size > limit:
-        raise Refused(413, f"Invalid request: {size} characters exceed the limit of {limit}")
+        raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        raise Refused(400, "Invalid request: expected text in Unicode") from None
+        raise RequestError(400, "Invalid request: expected text in Unicode") from None
 
 
 def check_pair(pair: Pair, pairs: Collection[Pair]) -> Pair:
@@ -124,9 +126,9 @@ def check_pair(pair: Pair, pairs: Collection[Pair]) -> Pair:
     known = {lang for one in pairs for lang in one}
     for lang in pair:
         if lang not in known:
-            raise Refused(400, f"{lang[:20]} is not supported")
+            raise RequestError(400, f"{lang[:20]} is not supported")
     if pair[0] != pair[1] and pair not in pairs:
-        raise Refused(400, f"{pair[0]} to {pair[1]} is not supported")
+        raise RequestError(400, f"{pair[0]} to {pair[1]} is not supported")
     return pair
 
 

@@ -77,7 +77,7 @@ class Service:
     async def translate(
         self, texts: Sequence[str], pair: Pair, n_best: int = 1
     ) -> list[Translation]:
-        """One translation a text, in order; raises Full, Stopped or UserError."""
+        """One translation a text, in order; raises QueueFull, SchedulerStopped or UserError."""
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )

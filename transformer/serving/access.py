@@ -1,6 +1,6 @@
 """Whom a server answers: the keys of its clients, how often they come, and how it refuses.
 
-Keys are kept as hashes: 32 random bytes need no slow hash. Knows no network.
+Keys are kept as hashes: 32 random bytes need no slow hash.
 """
 
 import collections
@@ -41,8 +41,8 @@ class Keys:
     def rate(self, key: str) -> int | None:
         """Requests a minute of a key, 0 without limit; None for a key that is not known."""
         wanted = _hash(key)
-        found = [rate for one, rate in self._rates.items() if hmac.compare_digest(one, wanted)]
-        return found[0] if found else None
+        rates = [n for known, n in self._rates.items() if hmac.compare_digest(known, wanted)]
+        return rates[0] if rates else None
 
 
 def new_key(path: Path, per_minute: int) -> str:

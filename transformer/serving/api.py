@@ -1,7 +1,4 @@
-"""The answers of a server, as JSON values: what each request of the API gives back.
-
-Knows the service and the checked fields of requests; no network.
-"""
+"""The answers of a server, as JSON values: what each request of the API gives back."""
 
 import asyncio
 import re
@@ -68,42 +65,42 @@ class Api:
 
     async def translate(self, fields: Mapping[str, Any]) -> Any:
         """POST /translate: a text or a list, as text or as HTML."""
-        asked = schema.translate_request(fields, self._limits)
-        found = [schema.detected(text[:DETECT_CHARS])[0] for text in asked.texts]
-        auto = asked.source == "auto"
-        sources = [one["language"] if auto else asked.source for one in found]
-        pairs = [schema.check_pair((source, asked.target), self._pairs) for source in sources]
-        self._metrics.characters.inc(sum(map(len, asked.texts)))
-        translations = await self._each(asked, pairs)
-        texts = [one.text for one in translations]
-        others = [[c.text for c in one.candidates[1:]] for one in translations]
-        answer: dict[str, Any] = {"translatedText": texts if asked.is_list else texts[0]}
+        request = schema.translate_request(fields, self._limits)
+        detected = [schema.detected(text[:DETECT_CHARS])[0] for text in request.texts]
+        auto = request.source == "auto"
+        sources = [guess["language"] if auto else request.source for guess in detected]
+        pairs = [schema.check_pair((source, request.target), self._pairs) for source in sources]
+        self._metrics.characters.inc(sum(map(len, request.texts)))
+        translations = await self._each(request, pairs)
+        texts = [translation.text for translation in translations]
+        others = [[c.text for c in translation.candidates[1:]] for translation in translations]
+        answer: dict[str, Any] = {"translatedText": texts if request.is_list else texts[0]}
         if auto:
-            answer["detectedLanguage"] = found if asked.is_list else found[0]
-        if asked.n_alternatives:
-            answer["alternatives"] = others if asked.is_list else others[0]
-        warnings = [list(one.warnings) for one in translations]
+            answer["detectedLanguage"] = detected if request.is_list else detected[0]
+        if request.n_alternatives:
+            answer["alternatives"] = others if request.is_list else others[0]
+        warnings = [list(translation.warnings) for translation in translations]
         if any(warnings):
-            answer["warnings"] = warnings if asked.is_list else warnings[0]
+            answer["warnings"] = warnings if request.is_list else warnings[0]
         return answer
 
     async def _each(
-        self, asked: schema.TranslateRequest, pairs: Sequence[Pair]
+        self, request: schema.TranslateRequest, pairs: Sequence[Pair]
     ) -> list[Translation]:
         """The translations of all texts; those of one direction are asked for together."""
-        found: dict[int, Translation] = {}
+        results: dict[int, Translation] = {}
         for pair in dict.fromkeys(pairs):
-            places = [i for i, one in enumerate(pairs) if one == pair]
-            texts = [asked.texts[i] for i in places]
-            n_best = asked.n_alternatives + 1
+            places = [i for i, other in enumerate(pairs) if other == pair]
+            texts = [request.texts[i] for i in places]
+            n_best = request.n_alternatives + 1
             if pair[0] == pair[1]:
-                own = [Translation(source=one, candidates=(_unchanged(one),)) for one in texts]
-            elif asked.format == "html":
+                own = [Translation(source=text, candidates=(_unchanged(text),)) for text in texts]
+            elif request.format == "html":
                 own = [await self._html(text, pair, n_best) for text in texts]
             else:
                 own = await self._service.translate(texts, pair, n_best)
-            found.update(zip(places, own, strict=True))
-        return [found[i] for i in range(len(pairs))]
+            results.update(zip(places, own, strict=True))
+        return [results[i] for i in range(len(pairs))]
 
     async def _html(self, text: str, pair: Pair, n_best: int) -> Translation:
         document = await asyncio.to_thread(formats.html, text)
@@ -112,11 +109,13 @@ class Api:
         if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
             marks = document.marks
             cuts = [
-                split_at_marks(one, own) for one, own in zip(document.texts, marks, strict=True)
+                split_at_marks(line, own) for line, own in zip(document.texts, marks, strict=True)
             ]
-            pieces = [piece for one in cuts for piece, _ in one]
-            found = await self._service.translate(pieces, pair, n_best)
-            candidates += [_unchanged(_alternative(text, cuts, found, k)) for k in range(1, n_best)]
+            pieces = [piece for marked in cuts for piece, _ in marked]
+            results = await self._service.translate(pieces, pair, n_best)
+            candidates += [
+                _unchanged(_alternative(text, cuts, results, k)) for k in range(1, n_best)
+            ]
         return Translation(source=text, candidates=tuple(candidates), warnings=warnings)
 
     async def translate_file(self, name: str, content: bytes, fields: Mapping[str, Any]) -> str:
@@ -142,7 +141,7 @@ class Api:
         self._files[name] = time.monotonic() + KEPT_SECONDS, content, shown
         while self._files:
             ends, _, _ = next(iter(self._files.values()))
-            size = sum(len(one) for _, one, _ in self._files.values())
+            size = sum(len(kept) for _, kept, _ in self._files.values())
             if ends > time.monotonic() and (size <= KEPT_BYTES or len(self._files) == 1):
                 break
             self._files.popitem(last=False)
@@ -170,7 +169,7 @@ class Api:
         """POST /inspect: a text by sentences, with words, their alignment and probabilities."""
         text, pair = self._asked_inside(fields)
         parts = await self._service.inspect(text, pair)
-        return {"parts": [part_json(one, bool(fields.get("attention"))) for one in parts]}
+        return {"parts": [part_json(part, bool(fields.get("attention"))) for part in parts]}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> Any:
         """POST /continue_after: one sentence, its translation beginning with a forced prefix."""
@@ -181,20 +180,23 @@ class Api:
     async def alternatives(self, fields: Mapping[str, Any]) -> Any:
         """POST /alternatives: the words that may follow a forced prefix."""
         text, pair = self._asked_inside(fields)
-        found = await self._service.alternatives(text, pair, schema.ids(fields))
+        words = await self._service.alternatives(text, pair, schema.ids(fields))
         return {
             "alternatives": [
-                {"text": one.text, "ids": one.ids, "probability": one.probability} for one in found
+                {"text": word.text, "ids": word.ids, "probability": word.probability}
+                for word in words
             ]
         }
 
 
 def _alternative(
-    text: str, cuts: Sequence[MarkedText], found: Sequence[Translation], k: int
+    text: str, cuts: Sequence[MarkedText], results: Sequence[Translation], k: int
 ) -> str:
     """A page with the k-th candidate of each of its pieces, or the last."""
-    following = iter(one.candidates[min(k, len(one.candidates) - 1)].text for one in found)
-    filled = [[(next(following), mark) for _, mark in one] for one in cuts]
+    following = iter(
+        result.candidates[min(k, len(result.candidates) - 1)].text for result in results
+    )
+    filled = [[(next(following), mark) for _, mark in marked] for marked in cuts]
     return formats.html(text).write(filled).decode()
 
 
@@ -211,35 +213,35 @@ def _plain_name(name: str) -> tuple[str, str]:
 
 def part_json(part: Part, with_maps: bool) -> dict[str, Any]:
     """A part of a text: what it is, and what the model did with it."""
-    found = part.trace
-    if found is None:
+    trace = part.trace
+    if trace is None:
         return {"source": part.text, "target": part.target, "warnings": part.warnings}
     answer: dict[str, Any] = {
-        "source": found.source,
-        "target": found.target,
+        "source": trace.source,
+        "target": trace.target,
         "warnings": part.warnings,
-        "ids": found.target_ids,
-        "sourceWords": [[one.text, one.first, one.last] for one in found.source_words],
+        "ids": trace.target_ids,
+        "sourceWords": [[word.text, word.first, word.last] for word in trace.source_words],
         "targetWords": [
-            [one.text, one.first, one.last, round(p, 4)]
-            for one, p in zip(found.target_words, found.confidence(), strict=True)
+            [word.text, word.first, word.last, round(p, 4)]
+            for word, p in zip(trace.target_words, trace.confidence(), strict=True)
         ],
-        "alignment": _rounded(found.alignment()),
+        "alignment": _rounded(trace.alignment()),
     }
     if with_maps:
         answer |= {
-            "sourcePieces": found.source_pieces,
-            "targetPieces": found.target_pieces,
-            "probabilities": [round(p, 5) for p in found.probabilities],
-            "steps": [[[c.piece, round(c.probability, 5)] for c in one] for one in found.steps],
-            "encoder": _rounded(found.encoder),
-            "decoder": _rounded(found.decoder),
-            "cross": _rounded(found.cross),
+            "sourcePieces": trace.source_pieces,
+            "targetPieces": trace.target_pieces,
+            "probabilities": [round(p, 5) for p in trace.probabilities],
+            "steps": [[[c.piece, round(c.probability, 5)] for c in step] for step in trace.steps],
+            "encoder": _rounded(trace.encoder),
+            "decoder": _rounded(trace.decoder),
+            "cross": _rounded(trace.cross),
         }
     return answer
 
 
 def _rounded(values: Any) -> Any:
     if isinstance(values, list):
-        return [_rounded(one) for one in values]
+        return [_rounded(value) for value in values]
     return round(values, 3) if isinstance(values, float) else _rounded(values.tolist())

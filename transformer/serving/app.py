@@ -136,15 +136,15 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         await asyncio.to_thread(service.stop)
 
     app = FastAPI(lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    answers, admission = Api(service, limits, metrics), Admission(limits)
+    api, admission = Api(service, limits, metrics), Admission(limits)
     for path in POSTS:
-        app.add_route(path, _post(admission, getattr(answers, path[1:])), methods=["POST"])
-    for path, get in (("/languages", answers.languages), ("/frontend/settings", answers.settings)):
+        app.add_route(path, _post(admission, getattr(api, path[1:])), methods=["POST"])
+    for path, get in (("/languages", api.languages), ("/frontend/settings", api.settings)):
         app.add_route(path, _get(get), methods=["GET"])
     app.add_route("/health", _get(lambda: {"status": "ok"}), methods=["GET"])
     for path, file in PAGE.items():
         app.add_route(path, _file(file), methods=["GET"])
-    _add_files(app, answers, admission)
+    _add_files(app, api, admission)
 
     @app.get("/metrics")
     async def prometheus() -> Response:
@@ -195,14 +195,14 @@ def _post(
     return endpoint
 
 
-def _add_files(app: FastAPI, answers: Api, admission: Admission) -> None:
+def _add_files(app: FastAPI, api: Api, admission: Admission) -> None:
     """Files: one request brings a file and gets an address, another fetches it there."""
 
     async def translated(request: Request, fields: Mapping[str, Any]) -> Response:
         file = fields.get("file")
         if not isinstance(file, Upload):
             raise RequestError(400, "Invalid request: missing file parameter")
-        name = await answers.translate_file(file.name, file.content, fields)
+        name = await api.translate_file(file.name, file.content, fields)
         url = str(request.url_for("download_file", name=name))
         return JSONResponse({"translatedFileUrl": url})
 
@@ -212,7 +212,7 @@ def _add_files(app: FastAPI, answers: Api, admission: Admission) -> None:
 
     @app.get("/download_file/{name}", response_model=None)
     async def download_file(name: str) -> Response:
-        content, media, disposition = answers.fetch(name)
+        content, media, disposition = api.fetch(name)
         return Response(content, media_type=media, headers={"Content-Disposition": disposition})
 
 

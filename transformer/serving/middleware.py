@@ -146,7 +146,7 @@ def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
             status, why, after = error.status_code, str(getattr(error, "detail", "")), None
         case _:
             where = traceback.extract_tb(error.__traceback__)[-1:]  # its message may hold text
-            at = "".join(f" at {one.filename}:{one.lineno}" for one in where)
+            at = "".join(f" at {frame.filename}:{frame.lineno}" for frame in where)
             log.error("defect: %s%s", type(error).__name__, at)
             status, why, after = 500, "the server has a defect", None
     return status, why, {"Retry-After": str(max(1, round(after)))} if after is not None else None

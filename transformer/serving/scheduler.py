@@ -1,8 +1,8 @@
 """Sentences of many requests, translated together by one thread that takes from all by turns.
 
 Each batch holds one sentence of every waiting request, then a second of each, until it costs what
-a batch may: a short request never waits for the end of a long one. Knows no language,
-no network and no model: what is done with a batch is given to it.
+a batch may: a short request never waits for the end of a long one. What
+is done with a batch is given to it.
 """
 
 import collections

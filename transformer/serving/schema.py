@@ -1,6 +1,6 @@
 """What clients ask for, checked: the fields of a request become values, or a refusal.
 
-The fields are those of the LibreTranslate API, from JSON or from a form. Knows no network.
+The fields are those of the LibreTranslate API, from JSON or from a form.
 """
 
 import dataclasses
@@ -90,12 +90,12 @@ def number(fields: Mapping[str, Any], name: str, most: int) -> int:
     """A field from 0 to a limit; 0 where it is not there."""
     value = fields.get(name) or 0
     try:
-        found = int(value) if isinstance(value, str | int) else -1
+        n = int(value) if isinstance(value, str | int) else -1
     except ValueError:
-        found = -1
-    if not 0 <= found <= most:
+        n = -1
+    if not 0 <= n <= most:
         raise RequestError(400, f"Invalid request: expected {name} from 0 to {most}")
-    return found
+    return n
 
 
 def ids(fields: Mapping[str, Any], most: int = 4096) -> tuple[int, ...]:
@@ -105,7 +105,7 @@ def ids(fields: Mapping[str, Any], most: int = 4096) -> tuple[int, ...]:
         raise RequestError(
             400, f"Invalid request: expected prefix to be a list of {most} ids at most"
         )
-    if not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
+    if not all(isinstance(id, int) and not isinstance(id, bool) for id in value):
         raise RequestError(400, "Invalid request: expected prefix to be a list of ids")
     return tuple(value)
 
@@ -123,7 +123,7 @@ def check_texts(texts: Sequence[str], limit: int) -> None:
 
 def check_pair(pair: Pair, pairs: Collection[Pair]) -> Pair:
     """A direction that is served, or a language into itself; anything else is refused."""
-    known = {lang for one in pairs for lang in one}
+    known = {lang for served in pairs for lang in served}
     for lang in pair:
         if lang not in known:
             raise RequestError(400, f"{lang[:20]} is not supported")
@@ -147,9 +147,11 @@ def languages(pairs: Collection[Pair]) -> list[dict[str, Any]]:
 
 def detected(text: str) -> list[dict[str, Any]]:
     """The languages that a text may be in, likeliest first, with per cent."""
-    found = detect(text)
-    shares = dict.fromkeys(LANGUAGES, 1 - found.confidence) | {found.lang: found.confidence}
+    likeliest = detect(text)
+    shares = dict.fromkeys(LANGUAGES, 1 - likeliest.confidence) | {
+        likeliest.lang: likeliest.confidence
+    }
     return [
         {"confidence": round(100 * share, 1), "language": lang}
-        for lang, share in sorted(shares.items(), key=lambda one: -one[1])
+        for lang, share in sorted(shares.items(), key=lambda item: -item[1])
     ]

@@ -1,7 +1,4 @@
-"""Translation for many clients: texts to sentences, sentences to the scheduler, and back.
-
-Knows directions, the scheduler and what is inside a translation; no network.
-"""
+"""Translation for many clients: texts to sentences, sentences to the scheduler, and back."""
 
 import asyncio
 import dataclasses
@@ -87,7 +84,7 @@ class Service:
         return [layout.join(results, n_best) for layout in layouts]
 
     def _layout(self, text: str, pair: Pair) -> Layout:
-        return self.directions.translator(pair).layout(text)
+        return self.directions.translator(pair).split(text)
 
     async def fill(
         self, document: Document, pair: Pair
@@ -95,7 +92,7 @@ class Service:
         """The translations of a document's texts, their marks in their places; and warnings."""
         marks = document.marks or ((),) * len(document.texts)
         plain = [text for text, own in zip(document.texts, marks, strict=True) if not own]
-        found = iter(await self.translate(plain, pair))
+        translations = iter(await self.translate(plain, pair))
         filled: list[str | MarkedText] = []
         warnings: list[str] = []
         for text, own in zip(document.texts, marks, strict=True):
@@ -106,9 +103,9 @@ class Service:
                 filled.append(pieces)
                 warnings += more
             else:
-                one = next(found)
-                filled.append(one.text)
-                warnings += one.warnings
+                translation = next(translations)
+                filled.append(translation.text)
+                warnings += translation.warnings
         return filled, tuple(warnings)
 
     async def _filled(
@@ -120,7 +117,7 @@ class Service:
         wide = [(a, b, n) for (a, b), n in marks if any(a < end < b for end in ends)]
         if wide:
             start, stop, number = wide[0]
-            left = [one for one in marks if one[0][1] <= start]
+            left = [mark for mark in marks if mark[0][1] <= start]
             right = [((a - stop, b - stop), n) for (a, b), n in marks if a >= stop]
             before, inner, after = (
                 await self._filled(text[:start], left, pair),
@@ -129,7 +126,7 @@ class Service:
             )
             pieces = [*before[0], (inner.text, number), *after[0]]
             return pieces, [*before[1], *inner.warnings, *after[1]]
-        found: MarkedText = []
+        marked: MarkedText = []
         end = 0
         parts = await self.inspect(text, pair)
         for part in parts:
@@ -141,16 +138,18 @@ class Service:
                 pieces = _marked(part, spans)
             except ValueError:
                 cuts = split_at_marks(part.text, spans)
-                apart = await self.translate([one for one, _ in cuts], pair)
-                pieces = [(one.text, mark) for one, (_, mark) in zip(apart, cuts, strict=True)]
-            found += [(one, None if mark is None else numbers[mark]) for one, mark in pieces]
-        return found, [warning for part in parts for warning in part.warnings]
+                apart = await self.translate([piece for piece, _ in cuts], pair)
+                pieces = [
+                    (result.text, mark) for result, (_, mark) in zip(apart, cuts, strict=True)
+                ]
+            marked += [(piece, None if mark is None else numbers[mark]) for piece, mark in pieces]
+        return marked, [warning for part in parts for warning in part.warnings]
 
     async def inspect(self, text: str, pair: Pair) -> list[Part]:
         """The sentences of a text, each as it is translated and why, and what is between them."""
         layout = self._layout(text, pair)
-        asked = [Inspection(sentence.text, sentence) for sentence in layout.sentences]
-        parts = iter(await self._ask(("inspect", pair), asked))
+        inspections = [Inspection(sentence.text, sentence) for sentence in layout.sentences]
+        parts = iter(await self._ask(("inspect", pair), inspections))
         return [
             next(parts) if segment.is_sentence else Part(segment.text, segment.text)
             for segment in layout.segments
@@ -158,17 +157,17 @@ class Service:
 
     async def continue_after(self, sentence: str, pair: Pair, prefix: Sequence[int]) -> Part:
         """One sentence whose translation begins with the ids given."""
-        asked = Inspection(sentence, prefix=tuple(prefix))
-        part: Part = (await self._ask(("inspect", pair), [asked]))[0]
+        inspection = Inspection(sentence, prefix=tuple(prefix))
+        part: Part = (await self._ask(("inspect", pair), [inspection]))[0]
         return part
 
     async def alternatives(
         self, sentence: str, pair: Pair, prefix: Sequence[int]
     ) -> list[Alternative]:
         """The words that may follow the ids given, likeliest first."""
-        asked = Inspection(sentence, prefix=tuple(prefix))
-        found: list[Alternative] = (await self._ask(("alternatives", pair), [asked]))[0]
-        return found
+        inspection = Inspection(sentence, prefix=tuple(prefix))
+        words: list[Alternative] = (await self._ask(("alternatives", pair), [inspection]))[0]
+        return words
 
     async def _ask(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
         return await asyncio.wrap_future(self.scheduler.submit(key, items))
@@ -180,25 +179,25 @@ class Service:
             return opened.translate_segments(items, rest[0])
         translator = self.directions.plain(pair)
         if kind == "alternatives":
-            return [alternatives(translator, one.text, one.prefix) for one in items]
-        return [self._inspected(opened, translator, one) for one in items]
+            return [alternatives(translator, item.text, item.prefix) for item in items]
+        return [self._inspected(opened, translator, item) for item in items]
 
-    def _inspected(self, opened: TextTranslator, translator: Translator, one: Inspection) -> Part:
+    def _inspected(self, opened: TextTranslator, translator: Translator, item: Inspection) -> Part:
         """Looks inside; what the model does not say at once by itself is only translated."""
-        if one.prefix:
-            found = trace(translator, one.text, one.prefix, self._decode)
-            return Part(one.text, found.target, found)
+        if item.prefix:
+            traced = trace(translator, item.text, item.prefix, self._decode)
+            return Part(item.text, traced.target, traced)
         translated = (
-            opened.translate_segments([one.segment], self._decode)
-            if one.segment
-            else opened.translate([one.text], self._decode)
+            opened.translate_segments([item.segment], self._decode)
+            if item.segment
+            else opened.translate([item.text], self._decode)
         )[0]
         try:
-            found = trace(translator, one.text, (), self._decode)
+            traced = trace(translator, item.text, (), self._decode)
         except UserError:
-            return Part(one.text, translated.text, None, translated.warnings)
-        own = found if found.target == translated.text else None
-        return Part(one.text, translated.text, own, translated.warnings)
+            return Part(item.text, translated.text, None, translated.warnings)
+        own = traced if traced.target == translated.text else None
+        return Part(item.text, translated.text, own, translated.warnings)
 
 
 def _marked(part: Part, marks: Sequence[Span]) -> MarkedText:
@@ -208,7 +207,7 @@ def _marked(part: Part, marks: Sequence[Span]) -> MarkedText:
     if part.trace is None:
         raise ValueError("expected a sentence that was looked into")
     names = part.trace.source_words, part.trace.target_words
-    words = [one.text for one in names[0]], [one.text for one in names[1]]
+    words = [word.text for word in names[0]], [word.text for word in names[1]]
     return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
 
 

@@ -61,7 +61,7 @@ class GuardedTranslator(TextTranslator):
         """Where the model computes."""
         return self.translator.device
 
-    def layout(self, text: str) -> Layout:
+    def split(self, text: str) -> Layout:
         """The sentences of a text, with what is kept in each."""
         return Layout.split(text, self.src_lang, self._spans(text))
 

@@ -127,7 +127,7 @@ class TextTranslator(abc.ABC):
     """Translates texts of any length: splits them, has their sentences translated, joins."""
 
     @abc.abstractmethod
-    def layout(self, text: str) -> Layout:
+    def split(self, text: str) -> Layout:
         """The text as it is translated, sentence by sentence."""
 
     @abc.abstractmethod
@@ -141,7 +141,7 @@ class TextTranslator(abc.ABC):
 
         Raises UserError for text that no piece of the vocabulary can write (never with bytes).
         """
-        layouts = [self.layout(text) for text in texts]
+        layouts = [self.split(text) for text in texts]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(self.translate_segments(sentences, decode))
         return [layout.join(results, decode.n_best) for layout in layouts]
@@ -217,7 +217,7 @@ class Translator(TextTranslator):
         """Where the model computes."""
         return self.model.device
 
-    def layout(self, text: str) -> Layout:
+    def split(self, text: str) -> Layout:
         """The sentences of a text, and nothing kept."""
         return Layout.split(text, self.src_lang)
 

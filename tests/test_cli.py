@@ -17,8 +17,7 @@ import pytest
 from transformer import cli
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
-from transformer.command import run_command
-from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.config import ComputeType, DecodeConfig
 from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -261,22 +260,6 @@ def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
 # Languages and the model that comes with the project
 
 
-@pytest.mark.parametrize(
-    ("src_lang", "tgt_lang", "expected"),
-    [
-        (None, None, ("es", "en")),
-        ("es", None, ("es", "en")),
-        ("en", None, ("en", "es")),
-        (None, "es", ("en", "es")),
-        ("en", "es", ("en", "es")),
-    ],
-)
-def test_the_language_that_is_not_named_is_the_other_one(
-    src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
-) -> None:
-    assert locate.direction(src_lang, tgt_lang) == expected
-
-
 @pytest.mark.parametrize("home", ["transformer/released", "checkpoints"])
 def test_without_a_model_the_one_that_comes_with_the_project_is_taken(
     run: Run, random_checkpoint: Path, translations: list[str], tmp_path: Path,
@@ -329,33 +312,6 @@ def test_a_reader_that_goes_ends_it_quietly(process: "subprocess.Popen[bytes]") 
     assert process.wait(60) == 141
     said = b"translate: stopped: the reader of the output has closed it\n"
     assert process.stderr.read() == said
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [
-        (UserError("expected this"), 2, "name: expected this\n"),
-        (KeyboardInterrupt(), 130, "name: stopped\n"),
-        (BrokenPipeError(), 141, "name: stopped: the reader of the output has closed it\n"),
-    ],
-)
-def test_what_ends_a_command_is_its_exit_code(
-    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, said: str
-) -> None:
-    def work() -> None:
-        raise error
-
-    assert run_command(work, "name") == code
-    assert capsys.readouterr() == ("", said)
-    assert run_command(lambda: None, "name") == 0
-
-
-def test_a_defect_of_the_program_is_not_hidden() -> None:
-    def work() -> None:
-        raise ZeroDivisionError("a defect")
-
-    with pytest.raises(ZeroDivisionError, match="a defect"):
-        run_command(work, "name")
 
 
 # What it needs

@@ -1,12 +1,10 @@
-"""Settings: rules, presets, and the command-line flags that are derived from the fields."""
+"""Settings: rules and presets."""
 
-import argparse
 import dataclasses
 from typing import Any
 
 import pytest
 
-from transformer.command import add_arguments, from_arguments
 from transformer.config import (
     BOS_ID,
     EOS_ID,
@@ -20,7 +18,6 @@ from transformer.config import (
     TrainConfig,
     UserError,
     model_config,
-    option,
 )
 
 CONFIGS = pytest.mark.parametrize("cls", [ModelConfig, CorpusConfig, TrainConfig, DecodeConfig])
@@ -81,12 +78,6 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         "batch_tokens": (0, "batch_tokens >= 1, not 0"),
     },
 }
-
-
-def parsed(cls: type[Any], *flags: str, from_preset: bool = False) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser, cls, from_preset=from_preset)
-    return parser.parse_args(flags)
 
 
 @CONFIGS
@@ -190,78 +181,3 @@ def test_an_unknown_preset_is_answered_with_the_known_ones() -> None:
 
 def test_the_special_pieces_come_first_and_differ() -> None:
     assert (PAD_ID, BOS_ID, EOS_ID, UNK_ID) == (0, 1, 2, 3)
-
-
-@CONFIGS
-def test_parsing_no_flag_gives_the_defaults(cls: type[Any]) -> None:
-    assert from_arguments(cls, parsed(cls)) == cls()
-
-
-@CONFIGS
-def test_every_field_has_a_flag_with_its_help_text(cls: type[Any]) -> None:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser, cls)
-    text = " ".join(parser.format_help().split())
-    for field in dataclasses.fields(cls):
-        assert f"--{field.name.replace('_', '-')} " in text
-        assert field.metadata["help"] in text
-
-
-def test_flags_have_the_types_of_their_fields() -> None:
-    flags = ["--batch-tokens", "17", "--lr-scale", "3", "--precision", "bfloat16", "--compile"]
-    config = from_arguments(TrainConfig, parsed(TrainConfig, *flags))
-    expected = TrainConfig(batch_tokens=17, lr_scale=3.0, precision="bfloat16", compile=True)
-    assert config == expected
-    assert isinstance(config.lr_scale, float)
-
-
-def test_the_choices_of_a_flag_are_those_of_its_field(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        parsed(ModelConfig, "--norm", "both")
-    assert "argument --norm: invalid choice: 'both'" in capsys.readouterr().err
-
-
-def test_the_help_shows_a_default_unless_a_preset_will_give_it() -> None:
-    shown, left_open = argparse.ArgumentParser(), argparse.ArgumentParser()
-    add_arguments(shown, DecodeConfig)
-    add_arguments(left_open, DecodeConfig, from_preset=True)
-    assert "greedy (default: 1)" in " ".join(shown.format_help().split())
-    assert "default" not in left_open.format_help()
-    assert set(vars(left_open.parse_args([])).values()) == {None}
-
-
-def test_flags_can_be_left_out() -> None:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser, DecodeConfig, skip=("n_best", "max_ratio", "batch_tokens", "scores"))
-    assert vars(parser.parse_args([])) == {"beam_size": 1, "alpha": 0.6, "no_repeat_ngram": 0}
-
-
-def test_a_flag_that_is_not_given_stays_as_in_the_base() -> None:
-    base = model_config("base")
-    flags = parsed(ModelConfig, "--n-decoder-layers", "2", from_preset=True)
-    changed = from_arguments(ModelConfig, flags, base)
-    assert changed == dataclasses.replace(base, n_decoder_layers=2)
-    assert from_arguments(ModelConfig, argparse.Namespace(), base) == base
-
-
-def test_a_switch_in_the_base_can_be_turned_off() -> None:
-    flags = parsed(TrainConfig, "--no-compile", from_preset=True)
-    assert not from_arguments(TrainConfig, flags, TrainConfig(compile=True)).compile
-
-
-def test_a_broken_rule_on_the_command_line_is_an_error_of_the_user() -> None:
-    flags = parsed(DecodeConfig, "--beam-size", "2", "--n-best", "3")
-    with pytest.raises(UserError, match="1 <= n_best <= beam_size, not 3 of 2"):
-        from_arguments(DecodeConfig, flags)
-
-
-def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Config:
-        """One option."""
-
-        share: float = option(0.1, "100 % of it")
-
-    parser = argparse.ArgumentParser()
-    add_arguments(parser, Config)
-    assert "100 % of it (default: 0.1)" in " ".join(parser.format_help().split())

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import CONFIG, WEIGHTS, find, read_config
+from transformer.checkpoint.locate import CONFIG, WEIGHTS, direction, find, read_config
 from transformer.config import UserError
-from transformer.files import replaced_folder, write_text
+from transformer.files import write_text
 
 
 def test_a_folder_is_described_without_its_tensors(random_checkpoint: Path, tmp_path: Path) -> None:
@@ -45,21 +45,17 @@ def test_a_configuration_without_languages_is_an_error(
         read_config(tmp_path)
 
 
-def test_a_failing_block_replaces_neither_folder_nor_file(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/text").write_text("old")
-
-    def fail(folder: Path) -> None:
-        with replaced_folder(folder) as new:
-            (new / "text").write_text("new")
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        fail(tmp_path / "a")
-    assert (tmp_path / "a/text").read_text() == "old"
-    write_text(tmp_path / "b", "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(tmp_path / "b", "new \ud800")
-    assert (tmp_path / "b").read_text() == "old"
-    write_text(tmp_path / "b", "new ñ\n")
-    assert (tmp_path / "b").read_text(encoding="utf-8") == "new ñ\n"
+@pytest.mark.parametrize(
+    ("src_lang", "tgt_lang", "expected"),
+    [
+        (None, None, ("es", "en")),
+        ("es", None, ("es", "en")),
+        ("en", None, ("en", "es")),
+        (None, "es", ("en", "es")),
+        ("en", "es", ("en", "es")),
+    ],
+)
+def test_the_language_that_is_not_named_is_the_other_one(
+    src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
+) -> None:
+    assert direction(src_lang, tgt_lang) == expected

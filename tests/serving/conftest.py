@@ -1,5 +1,6 @@
-"""The page in a real browser: a server of the released models, and Chromium to open it in."""
+"""The API in this process, of a small model; the page in a browser, of the released models."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -10,9 +11,75 @@ from typing import Any
 
 import pytest
 
+from transformer.config import ServeConfig
+from transformer.translation.directions import load
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 PATIENCE = 60_000  # milliseconds: the machine may be busy
+# In float32: PyTorch's int8 products of a sentence depend a little on those beside it, and a model
+# that has learnt nothing is never sure of its choice.
+ON: Any = {"device": "cpu", "compute_type": "float32"}
+
+
+class Client:
+    """Calls an application in this process; every call is a loop of its own."""
+
+    def __init__(self, folder: Path, guard: bool = False, **limits: Any) -> None:
+        pytest.importorskip("fastapi", reason="needs the extra `serve`")
+        from transformer.serving.app import create_app
+        from transformer.serving.middleware import Metrics
+        from transformer.serving.service import Service
+
+        self.limits = ServeConfig(**limits)
+        waiting = self.limits.queue_limit
+        self.service = Service(load(folder, guard=guard, **ON), max_waiting=waiting)
+        self.metrics = Metrics(lambda: self.service.scheduler.n_waiting)
+        self.app = create_app(self.service, self.limits, self.metrics)
+
+    def __call__(self, method: str, path: str, **options: Any) -> Any:
+        httpx = pytest.importorskip("httpx", reason="needs httpx")
+
+        async def call() -> Any:
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(call())
+
+    def post(self, path: str = "/translate", **fields: Any) -> Any:
+        """Sends JSON."""
+        return self("POST", path, json=fields)
+
+
+@pytest.fixture(scope="module")
+def make(random_checkpoint: Path) -> Iterator[Callable[..., Client]]:
+    """Starts an application with the limits given, ended with the tests of a file."""
+    made: list[Client] = []
+
+    def start(begin: bool = True, **limits: Any) -> Client:
+        client = Client(random_checkpoint, **limits)
+        if begin:
+            client.service.start()
+            made.append(client)
+        return client
+
+    yield start
+    for client in made:
+        client.service.stop()
+
+
+@pytest.fixture(scope="module")
+def client(make: Callable[..., Client]) -> Client:
+    """An application with narrow limits."""
+    return make(char_limit=2000, batch_limit=10, file_mib=1, file_char_limit=3000)
+
+
+@pytest.fixture(scope="module")
+def translate(random_checkpoint: Path) -> Callable[[str], str]:
+    """What the library makes of a text."""
+    translator = load(random_checkpoint, guard=False, **ON)
+    return lambda text: translator.translate([text])[0].text
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,110 @@
+"""The server as a process of its own: the public client, many clients, its end."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra `serve`")
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = "La niña dibuja el coche rojo."
+ES_EN = {"source": "es", "target": "en"}
+Call = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def process(random_checkpoint: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """The command, listening on a free port; its address."""
+    flags = [
+        "--serve",
+        "--port",
+        "0",
+        "--model",
+        str(random_checkpoint),
+        "--device",
+        "cpu",
+        "--compute-type",
+        "float32",
+        "--no-guard",
+    ]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "transformer", *flags],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with started:
+        assert started.stderr is not None
+        url = started.stderr.readline().removeprefix("translate: ").strip()
+        assert url.startswith("http://127.0.0.1:"), url
+        yield started, url
+        started.kill()
+
+
+def fetch(url: str, **fields: Any) -> Any:
+    request = urllib.request.Request(
+        url, json.dumps(fields).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def test_the_public_client_works_unchanged(
+    process: tuple["subprocess.Popen[str]", str], translate: Call
+) -> None:
+    client = pytest.importorskip("libretranslatepy", reason="needs libretranslatepy")
+    api = client.LibreTranslateAPI(process[1])
+    assert [one["code"] for one in api.languages()] == ["es", "en"]
+    assert api.detect(TEXT)[0]["language"] == "es"
+    assert api.translate(TEXT, "es", "en") == translate(TEXT)
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        api.translate(TEXT, "fr", "en")
+
+
+def test_many_clients_each_get_their_own_answer(
+    process: tuple["subprocess.Popen[str]", str], translate: Call
+) -> None:
+    texts = [f"{TEXT} {'Nadie ve agua. ' * (i % 3)}{i} libros." for i in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda q: fetch(f"{process[1]}translate", q=q, **ES_EN), texts))
+    assert [one["translatedText"] for one in answers] == [translate(text) for text in texts]
+
+
+def test_sigterm_answers_what_is_under_way_and_ends_well(
+    process: tuple["subprocess.Popen[str]", str], translate: Call
+) -> None:
+    started, url = process
+    text = " ".join(f"La niña dibuja {i} coches." for i in range(600))
+    answers: list[Any] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(fetch(f"{url}translate", q=text, **ES_EN))
+    )
+    asking.start()
+    while " 0.0\n" in waiting(url) and not answers:
+        time.sleep(0.005)
+    started.send_signal(signal.SIGTERM)
+    asking.join(60)
+    assert answers[0]["translatedText"].split(" ")
+    assert started.wait(60) == 0
+    assert started.stderr is not None
+    assert started.stderr.read() == ""
+    with pytest.raises(urllib.error.URLError):
+        waiting(url)
+
+
+def waiting(url: str) -> str:
+    with urllib.request.urlopen(f"{url}metrics", timeout=60) as answer:
+        lines = io.TextIOWrapper(answer).readlines()
+    return next(line for line in lines if line.startswith("translate_waiting_sentences"))

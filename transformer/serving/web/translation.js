@@ -1,4 +1,4 @@
-// Translates what is typed, paragraph by paragraph: first the words, then the look inside them.
+// Translates what is typed, paragraph by paragraph, and looks inside what is seen of it.
 
 import { Failure, post, settings } from "./api.js";
 import { $ } from "./dom.js";
@@ -9,8 +9,8 @@ const KEPT = 2000; // paragraphs that are remembered
 const SLIP = /^spelling: (\S+) read as (\S+)$/;
 
 // What the page shows. A paragraph has `source`, `from`, `to`; `text` and `warnings` once it is
-// translated, else `old`, what stood in its place; `parts` once it was looked into. `stamp` grows
-// with each change of it.
+// translated, else `old`, what stood in its place; `parts` once it was looked into, where that shows
+// the same translation. `stamp` grows with each change of it.
 export const work = { paragraphs: [], state: "", failure: null, other: null };
 const known = new Map(); // paragraphs that were translated, by direction and text
 const typed = new Set(); // words that are not to be corrected
@@ -73,7 +73,6 @@ export async function translate() {
     const other = await mistaken(text, signal);
     if (mine !== version) return;
     change({ state: from === to ? "same" : "ready", failure: null, other });
-    await lookInside(paragraphs, mine, signal);
   } catch (error) {
     report(error, mine);
   }
@@ -104,8 +103,15 @@ async function ask(paragraph, signal) {
   keep(paragraph);
 }
 
-async function lookInside(paragraphs, mine, signal) {
-  const dark = paragraphs.filter((one) => !one.parts && one.from !== one.to && one.source.trim());
+const isDark = ({ isLookedInto, text, source, from, to }) =>
+  !isLookedInto && text !== undefined && from !== to && source.trim();
+
+// Looks into the paragraphs that were translated and not yet looked into.
+export async function lookInside(paragraphs) {
+  const mine = version;
+  const { signal } = asking;
+  const dark = paragraphs.filter(isDark);
+  for (const one of dark) one.isLookedInto = true;
   try {
     await each(dark, async (one) => {
       const { parts } = await post("inspect", fieldsOf(one), signal);
@@ -114,6 +120,7 @@ async function lookInside(paragraphs, mine, signal) {
       if (mine === version) change();
     });
   } catch (error) {
+    for (const one of dark) one.isLookedInto = Boolean(one.parts);
     if (!(error instanceof Failure)) return report(error, mine);
     if (mine === version) change({ state: "dark" }); // the translation itself is there
   }
@@ -140,7 +147,7 @@ async function asTyped(paragraph, signal) {
   }
   const text = parts.map((part) => part.target).join("");
   const warnings = paragraph.warnings.filter((one) => !kept.includes(SLIP.exec(one)?.[1]));
-  Object.assign(paragraph, { parts, text, warnings, kept });
+  Object.assign(paragraph, { parts, text, warnings, kept, isLookedInto: true });
 }
 
 // Keeps words as they were typed, or lets them be corrected again.
@@ -149,7 +156,7 @@ export function spell(words, isKept) {
   const isMeant = (one) => words.some((word) => one.kept?.includes(word) || slipsOf(one).some(([slip]) => slip === word));
   for (const [key, one] of known) if (isMeant(one)) known.delete(key);
   work.paragraphs = work.paragraphs.map((one) =>
-    (isMeant(one) ? { ...one, old: one.text, text: undefined, parts: undefined, kept: undefined } : one));
+    (isMeant(one) ? { ...one, text: undefined, old: one.text } : one));
   return translate();
 }
 

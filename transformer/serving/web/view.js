@@ -3,12 +3,25 @@
 import { $, element } from "./dom.js";
 import { to } from "./languages.js";
 import { percent, t } from "./texts.js";
-import { work } from "./translation.js";
+import { lookInside, work } from "./translation.js";
 import { light, sourceNodes, targetNodes } from "./words.js";
 
 let rows = []; // of each paragraph what is drawn: { paragraph, stamp, left, right }
 let tops = [[], []]; // where the paragraphs begin, in the left and in the right pane
 let frame = 0;
+let timer = 0;
+const PAUSE = 100; // milliseconds of rest before what is seen is looked into
+const rowOf = new WeakMap(); // of an element in the right pane
+const watcher = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) rowOf.get(target).isSeen = isIntersecting;
+  lookSoon();
+});
+
+function lookSoon() {
+  clearTimeout(timer);
+  if (work.state !== "ready") return;
+  timer = setTimeout(() => lookInside(rows.filter((row) => row.isSeen).map((row) => row.paragraph)), PAUSE);
+}
 
 const describe = (share) => t("sure", percent(share));
 
@@ -22,6 +35,7 @@ export function showText({ anew = false } = {}) {
   $("target").classList.toggle("busy", state === "working");
   $("target").classList.toggle("old", state === "failed");
   for (const row of rows.splice(paragraphs.length)) {
+    watcher.unobserve(row.right);
     row.left.remove();
     row.right.remove();
   }
@@ -34,6 +48,7 @@ export function showText({ anew = false } = {}) {
     row.right.classList.toggle("stale", paragraph.text === undefined);
   });
   giveFocus(focused);
+  lookSoon();
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(arrange);
 }
@@ -42,6 +57,8 @@ function newRow(i) {
   const row = { left: element("div"), right: element("div") };
   $("shadow").append(row.left);
   $("target").append(row.right);
+  rowOf.set(row.right, row);
+  watcher.observe(row.right);
   return (rows[i] = row);
 }
 
@@ -59,9 +76,7 @@ function giveFocus(place) {
 // A paragraph begins where its source does, or right after the one before where that is longer.
 function arrange() {
   const source = $("source");
-  const [before] = [$("shadow").style.width];
-  const width = `${source.clientWidth}px`;
-  if (before !== width) $("shadow").style.width = width;
+  $("shadow").style.width = `${source.clientWidth}px`;
   const areBeside = getComputedStyle($("panes")).getPropertyValue("--beside").trim() === "1";
   const left = rows.map((row) => row.left.offsetTop);
   const heights = rows.map((row) => row.right.offsetHeight);

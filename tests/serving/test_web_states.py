@@ -149,7 +149,7 @@ def test_slips_are_told_of_quietly_and_can_be_kept(page: Any) -> None:
     kept = page.locator("#target").inner_text()
     assert "apple" not in kept
     page.select_option("#interface", "es")
-    see(page, "#notices").to_contain_text("Como está escrito: «qiero», «mnzana».")
+    see(page, "#notices").to_contain_text("Sin corregir: «qiero», «mnzana».")
     page.click("#notices button")
     see(page, "#notices").to_contain_text("«qiero» leído como «quiero»")
     see(page, "#target").to_have_text(read)
@@ -176,6 +176,17 @@ def test_unsure_words_are_marked_and_the_marks_can_be_put_away(page: Any) -> Non
 
 TOPS = """side => [...document.querySelectorAll(`${side} > div`)].filter((one) => one.offsetParent)
     .filter((one) => one.textContent).map((one) => one.offsetTop)"""
+
+
+def test_only_what_is_seen_is_looked_into(open_page: Callable[..., Any]) -> None:
+    page = open_page(viewport={"width": 1280, "height": 800})
+    page.fill("#source", "\n".join(f"Tengo {n} gatos." for n in range(60)))
+    see(page, "#target > div:first-child .word >> nth=0").to_be_attached()
+    page.wait_for_timeout(1000)
+    last = page.locator("#target > div:last-child .word")
+    assert last.count() == 0
+    page.evaluate("document.querySelector('#source').scrollTop = 5000")
+    playwright.expect(last.first).to_be_attached()
 
 
 def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]) -> None:
@@ -208,8 +219,14 @@ def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: st
     playwright.expect(page).to_have_url(re.compile("Good%20night$"))
     page.fill("#source", "Where is the station?")
     playwright.expect(page).to_have_url(re.compile("station%3F$"))
+    see(page, "#target").to_contain_text("estación")
+    see(page, "#recent-list a > span:first-child").to_have_text(["I am tired. Good night"])
     page.go_back()
     see(page, "#source").to_have_value("I am tired. Good night")
+    page.click("#recent summary")
+    page.click("#recent a >> nth=0")
+    see(page, "#source").to_have_value("Where is the station?")
+    page.go_back()
     see(page, "#status").to_have_text("Translated")
     page.click("#link")
     see(page, "#status").to_have_text("Copied")

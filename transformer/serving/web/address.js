@@ -2,8 +2,10 @@
 
 const LONGEST = 4000; // characters; a longer text is not written into the address
 
-export const writeAddress = (from, to, text) =>
-  `#${from}-${to}${text && text.length <= LONGEST ? `/${encodeURIComponent(text)}` : ""}`;
+export const fits = (text) => text.length <= LONGEST;
+
+export const addressOf = (from, to, text) =>
+  `#${from}-${to}${text && fits(text) ? `/${encodeURIComponent(text)}` : ""}`;
 
 // { from, to, text } of an address, or null for one that is none.
 export function readAddress(hash) {
@@ -23,10 +25,12 @@ function isAnother(text, before) {
 }
 
 // Writes the address; another text is a step of the history, the same one goes on in its place.
+// Whether it was another text.
 export function settleAddress(from, to, text) {
-  const address = writeAddress(from, to, text.toWellFormed());
-  if (address === location.hash || (!text && !location.hash)) return;
+  const address = addressOf(from, to, text.toWellFormed());
+  if (address === location.hash || (!text && !location.hash)) return false;
   const before = readAddress(location.hash)?.text ?? "";
-  const step = before && (!text || isAnother(text, before)) ? "pushState" : "replaceState";
-  history[step](null, "", address);
+  const isNew = before !== "" && (!text || isAnother(text, before));
+  history[isNew ? "pushState" : "replaceState"](null, "", address);
+  return isNew;
 }

@@ -22,37 +22,46 @@ export function errorBox(failure, title, again, text = explained(failure)) {
     element("strong", { textContent: title }),
     element("p", { textContent: text }),
     ...(details ? [details] : []),
-    element("div", { className: "row" }, button));
+    element("div", { className: "row" }, ...(failure.kind === "long" ? [] : [button])));
 }
 
 const quoted = (word) => (language() === "es" ? `«${word}»` : `“${word}”`);
 
-function line(text, action, run) {
-  const button = element("button", { type: "button", className: "link", textContent: action });
-  button.addEventListener("click", run);
-  return element("p", {}, `${text} `, button);
-}
-
 const unique = (words) => [...new Set(words)];
 
-// Quiet lines, each with something to do about it.
-export function showNotices(translateFrom) {
-  const lines = [];
+// What there is to say, each with something to do about it: [text, action, run].
+function lines(translateFrom) {
   const { other, paragraphs } = work;
-  if (other) lines.push(line(t("looksLike", t(other)), t("translateFrom", t(other)), () => translateFrom(other)));
   const read = new Map(paragraphs.flatMap(slipsOf));
-  if (read.size) {
-    const words = [...read].map(([word, as]) => t("readAs", quoted(word), quoted(as))).join(", ");
-    lines.push(line(`${t("spelling")} ${words}.`, t("asTyped"), () => spell([...read.keys()], true)));
-  }
   const kept = unique(paragraphs.flatMap((one) => one.kept ?? []));
-  if (kept.length) {
-    lines.push(line(`${t("keptAsTyped")} ${kept.map(quoted).join(", ")}.`, t("correct"), () => spell(kept, false)));
-  }
-  $("notices").replaceChildren(...lines);
-  $("notices").hidden = !lines.length;
-  const faults = unique(paragraphs.flatMap(faultsOf));
-  $("warnings").replaceChildren(...faults.map((one) => element("li", { textContent: warning(one) })));
+  const words = [...read].map(([word, as]) => t("readAs", quoted(word), quoted(as))).join(", ");
+  return [
+    other && [t("looksLike", t(other)), t("translateFrom", t(other)), () => translateFrom(other)],
+    read.size && [`${t("spelling")} ${words}.`, t("asTyped"), () => spell([...read.keys()], true)],
+    kept.length && [`${t("keptAsTyped")} ${kept.map(quoted).join(", ")}.`, t("correct"), () => spell(kept, false)],
+  ].filter(Boolean);
+}
+
+// Draws only what has changed: a reader hears it once, and a button keeps its place.
+function draw(box, texts, make) {
+  const key = JSON.stringify(texts);
+  if (box.dataset.said === key) return;
+  const hadFocus = box.contains(document.activeElement);
+  box.dataset.said = key;
+  box.replaceChildren(...make());
+  if (hadFocus) (box.querySelector("button") ?? $("source")).focus();
+}
+
+export function showNotices(translateFrom) {
+  const said = lines(translateFrom);
+  draw($("notices"), said.map(([text]) => text), () => said.map(([text, action, run]) => {
+    const button = element("button", { type: "button", className: "link", textContent: action });
+    button.addEventListener("click", run);
+    return element("p", {}, `${text} `, button);
+  }));
+  const faults = unique(work.paragraphs.flatMap(faultsOf)).map(warning);
+  draw($("warnings"), faults, () => faults.map((fault) => element("li", { textContent: fault })));
+  $("notices").hidden = !said.length;
   $("doubts").hidden = !faults.length;
 }
 

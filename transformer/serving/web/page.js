@@ -1,6 +1,6 @@
 // The page: wires the panes, the languages, the address and the settings together.
 
-import { readAddress, settleAddress } from "./address.js";
+import { fits, readAddress, settleAddress } from "./address.js";
 import { get, settings } from "./api.js";
 import { $, copy, moveIn, remember, remembered } from "./dom.js";
 import { dismissFile, offer, speakFiles, startFiles } from "./files.js";
@@ -8,8 +8,9 @@ import { showInside, startInside } from "./inside.js";
 import { choose, fillLanguages, from, isOffered, serve, settle, source, to } from "./languages.js";
 import { closeMenu, openMenu, startMenu } from "./menu.js";
 import { showFailure, showNotices } from "./notices.js";
+import { finish, leave } from "./recent.js";
 import { language, number, speak, t } from "./texts.js";
-import { change, count, translate, translated, whenChanged, work } from "./translation.js";
+import { change, count, lookInside, translate, translated, whenChanged, work } from "./translation.js";
 import { showText, startView, targetWords } from "./view.js";
 
 const PAUSE = 250; // milliseconds without a key before a translation is asked for
@@ -18,6 +19,7 @@ const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 const TABS = ["translate", "inside"];
 let timer = 0;
 let addressTimer = 0;
+let here = ""; // the address of the text that stands there
 
 function again() {
   return settings.isLoaded ? translate() : load();
@@ -29,7 +31,13 @@ function show(anew = false) {
   showNotices((other) => turn(() => choose(other, to() === other ? from() : to())));
   $("status").textContent = t("states")[work.state] ?? "";
   $("copy").disabled = !work.paragraphs.length || work.state === "failed";
-  $("link").disabled = !work.paragraphs.length;
+  $("link").disabled = !work.paragraphs.length || !fits($("source").value);
+  $("link").title = t($("link").disabled && work.paragraphs.length ? "noLink" : "linkTitle");
+  const text = work.paragraphs.map((one) => one.source).join("\n");
+  if (work.state === "ready" && fits(text) && text === $("source").value.toWellFormed()) {
+    writeAddress();
+    finish(from(), to(), text, translated());
+  }
   showCount();
 }
 
@@ -63,13 +71,17 @@ function typed() {
 
 function writeAddress() {
   clearTimeout(addressTimer);
-  settleAddress(from(), to(), $("source").value);
+  if (settleAddress(from(), to(), $("source").value)) leave(here);
+  here = location.hash;
 }
 
 // What the address asks for, if it is one of a text.
 function obeyAddress() {
   const wanted = readAddress(location.hash);
-  if (!wanted || !choose(wanted.from, wanted.to)) return;
+  if (!wanted) return;
+  if (here !== location.hash) leave(here);
+  here = location.hash;
+  if (!choose(wanted.from, wanted.to)) return;
   $("source").value = wanted.text;
   fillLanguages();
   translate();
@@ -181,9 +193,11 @@ function listenToSettings() {
   const tabs = TABS.map((name) => $(`tab-${name}`));
   for (const tab of tabs) {
     const name = tab.getAttribute("aria-controls");
-    tab.addEventListener("click", () => {
+    tab.addEventListener("click", async () => {
       openTab(name);
-      if (name === "inside") showInside(sentences());
+      if (name !== "inside") return;
+      if (!sentences().length) await lookInside(work.paragraphs.slice(0, 1));
+      showInside(sentences());
     });
     tab.addEventListener("keydown", (event) => {
       if (moveIn(tabs, event, ["ArrowRight"], ["ArrowLeft"])) document.activeElement.click();

@@ -11,7 +11,8 @@ export const TEXTS = {
     source: "Text to translate", placeholder: "Type or paste a text",
     target: "Translation. Arrow keys move between words, Enter shows other words.",
     characters: (n, most) => `${n} of ${most}`,
-    clear: "Clear", copy: "Copy", link: "Copy link", linkTitle: "An address that opens this text",
+    clear: "Clear", copy: "Copy", link: "Copy link", linkTitle: "An address that opens this text", noLink: "The text is too long for an address",
+    recent: "Earlier texts of this visit",
     copied: "Copied", notCopied: "This browser does not let the page copy: select the text yourself.",
     states: {
       working: "Translating…", ready: "Translated", same: "The text is already in this language.",
@@ -84,7 +85,8 @@ export const TEXTS = {
     source: "Texto que traducir", placeholder: "Escribe o pega un texto",
     target: "Traducción. Las flechas pasan de palabra en palabra, Intro muestra otras palabras.",
     characters: (n, most) => `${n} de ${most}`,
-    clear: "Borrar", copy: "Copiar", link: "Copiar enlace", linkTitle: "Una dirección que abre este texto",
+    clear: "Borrar", copy: "Copiar", link: "Copiar enlace", linkTitle: "Una dirección que abre este texto", noLink: "El texto es demasiado largo para una dirección",
+    recent: "Textos anteriores de esta visita",
     copied: "Copiado", notCopied: "Este navegador no deja copiar a la página: selecciona el texto tú.",
     states: {
       working: "Traduciendo…", ready: "Traducido", same: "El texto ya está en este idioma.",
@@ -103,7 +105,7 @@ export const TEXTS = {
       "number lost": "falta un número", "missing": "falta", "doubled": "repetido",
     },
     spelling: "Ortografía:", readAs: (word, as) => `${word} leído como ${as}`, asTyped: "Dejar como está escrito",
-    keptAsTyped: "Como está escrito:", correct: "Corregir",
+    keptAsTyped: "Sin corregir:", correct: "Corregir",
     looksLike: (name) => `Esto parece ${name.toLowerCase()}.`, translateFrom: (name) => `Traducir del ${name.toLowerCase()}`,
     failed: "Sin traducir", failedOld: "Sin traducir: abajo está lo que había antes",
     details: "Lo que dijo el servidor", again: "Reintentar",

@@ -17,13 +17,13 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
          "translation", "evaluation", "explain", "training", "export", "documents", "serving",
          "cli")  # fmt: skip
 # The one package that imports a library; torch and numpy are everywhere, but see WITHOUT_TORCH.
-HOMES = {"accelerate": "training", "bs4": "documents", "ctranslate2": "export",
-         "datasets": "corpus", "docx": "documents", "fastapi": "serving", "matplotlib": "plots",
+HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
+         "fastapi": "serving", "lxml": "documents", "matplotlib": "plots",
          "prometheus_client": "serving", "psutil": "training", "sacrebleu": "evaluation",
-         "safetensors": "checkpoint", "sentencepiece": "text", "srt": "documents",
-         "starlette": "serving", "transformers": "export", "uvicorn": "serving"}  # fmt: skip
-EXTRAS = {"bs4", "ctranslate2", "docx", "fastapi", "matplotlib", "prometheus_client", "srt",
-          "starlette", "transformers", "uvicorn"}  # fmt: skip
+         "safetensors": "checkpoint", "sentencepiece": "text", "starlette": "serving",
+         "transformers": "export", "uvicorn": "serving"}  # fmt: skip
+EXTRAS = {"ctranslate2", "fastapi", "lxml", "matplotlib", "prometheus_client", "starlette",
+          "transformers", "uvicorn"}  # fmt: skip
 TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",

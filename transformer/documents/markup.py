@@ -46,19 +46,27 @@ def project_markup(
     at_source, at_target = (located(*one) for one in zip(sentences, words, strict=True))
     columns = [[i for i, (c, d) in enumerate(at_source) if a < d and c < b] for a, b in marks]
     shares = [_shares(row, columns) for row in weights]  # (T, marks + 1), the last: in no mark
+    highest = [sorted(row)[-2:] for row in shares]
+    free = [True] * len(shares)
     windows: dict[int, Span] = {}
     order = sorted(  # a mark of few words must find its word before a long one covers it
         range(len(marks)),
         key=lambda m: (len(columns[m]), -max((row[m] for row in shares), default=0)),
     )
     for mark in order:
-        first, last = _window(mark, shares, list(windows.values()))
+        own = [row[mark] for row in shares]
+        gains = [
+            share - (top[0] if share == top[1] else top[1])
+            for share, top in zip(own, highest, strict=True)
+        ]
+        first, last = _window(own, gains, free)
         inner = source[slice(*marks[mark])]
         while last - first > 1 and not _same_edge(words[1][last - 1], inner[-1]):
             last -= 1
         while last - first > 1 and not _same_edge(words[1][first], inner[0]):
             first += 1
         windows[mark] = first, last
+        free[first:last] = [False] * (last - first)
     pieces: MarkedText = []
     end = 0
     for mark, (first, last) in sorted(windows.items(), key=lambda one: one[1]):
@@ -81,24 +89,25 @@ def _same_edge(word: str, edge: str) -> bool:
     return any(map(str.isalnum, word)) or not edge.isalnum()
 
 
-def _window(mark: int, shares: Sequence[Sequence[float]], taken: Sequence[Span]) -> Span:
-    """The stretch of free words that looks at the mark most; one word at least, if one is free."""
-    free = [not any(a <= i < b for a, b in taken) for i in range(len(shares))]
-    gains = [row[mark] - max(row[:mark] + row[mark + 1 :]) for row in map(list, shares)]
-    best, found, start, total = 0.0, None, 0, 0.0
+def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:
+    """The stretch of free words that looks at a mark most; one word at least, if one is free.
+
+    `own` is what each word gives to the mark, `gains` how much more than to anything else.
+    """
+    best, window, start, total = 0.0, None, 0, 0.0
     for i, gain in enumerate(gains):
         if not free[i]:
             start, total = i + 1, 0.0
             continue
         total += gain
         if total > best:
-            best, found = total, (start, i + 1)
+            best, window = total, (start, i + 1)
         if total <= 0:
             start, total = i + 1, 0.0
-    if found is not None:
-        return found
-    places = [i for i in range(len(shares)) if free[i]]
+    if window is not None:
+        return window
+    places = [i for i, is_free in enumerate(free) if is_free]
     if not places:
-        return len(shares), len(shares)
-    word = max(places, key=lambda i: shares[i][mark])
+        return len(free), len(free)
+    word = max(places, key=lambda i: own[i])
     return word, word + 1

@@ -1,6 +1,5 @@
 """The answers of a server, as JSON values: what each request of the API gives back."""
 
-import asyncio
 import re
 import secrets
 import time
@@ -12,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import ServeConfig
 from transformer.documents import formats
-from transformer.documents.markup import MarkedText, split_at_marks
+from transformer.documents.fill import Part, Said, fill
+from transformer.documents.markup import MarkedText
+from transformer.documents.passages import Options, Passage
+from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.schema import Pair
-from transformer.serving.service import Part, Service
+from transformer.serving.service import Service
 from transformer.text.language import detect
 from transformer.translation.translator import Candidate, Translation
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from transformer.serving.middleware import Metrics
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fetched
+PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
 DETECT_CHARS = 2000  # that are enough to tell a language by
 
 
@@ -32,6 +35,7 @@ class Api:
 
     def __init__(self, service: Service, limits: ServeConfig, metrics: "Metrics") -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
+        self._workers = Workers()
         self._files: OrderedDict[str, tuple[float, bytes, str]] = OrderedDict()
 
     @property
@@ -103,39 +107,61 @@ class Api:
         return [results[i] for i in range(len(pairs))]
 
     async def _html(self, text: str, pair: Pair, n_best: int) -> Translation:
-        document = await asyncio.to_thread(formats.html, text)
-        filled, warnings = await self._service.fill(document, pair)
-        candidates = [_unchanged((await asyncio.to_thread(document.write, filled)).decode())]
+        options = Options(*pair)
+        passages = await self._workers.read(text, ".html", options, PAGE_SECONDS)
+        filled, warnings = await self._service.fill(passages, pair)
+        pages = [filled]
         if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
-            marks = document.marks
-            cuts = [
-                split_at_marks(line, own) for line, own in zip(document.texts, marks, strict=True)
-            ]
-            pieces = [piece for marked in cuts for piece, _ in marked]
-            results = await self._service.translate(pieces, pair, n_best)
-            candidates += [
-                _unchanged(_alternative(text, cuts, results, k)) for k in range(1, n_best)
-            ]
-        return Translation(source=text, candidates=tuple(candidates), warnings=warnings)
+            known: dict[str, Translation] = {}
+            for k in range(1, n_best):
+                pages.append(await self._further(passages, pair, k, n_best, known))
+        written = [await self._workers.write(text, ".html", options, page) for page in pages]
+        candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
+        return Translation(source=text, candidates=candidates, warnings=warnings)
+
+    async def _further(
+        self,
+        passages: Sequence[Passage],
+        pair: Pair,
+        k: int,
+        n_best: int,
+        known: dict[str, Translation],
+    ) -> list[MarkedText]:
+        """A page of the k-th candidates, or the last; `known` keeps them for the next k."""
+
+        async def translate(texts: Sequence[str]) -> list[Said]:
+            new = [text for text in dict.fromkeys(texts) if text not in known]
+            known.update(zip(new, await self._service.translate(new, pair, n_best), strict=True))
+            return [Said(known[text].candidates[: k + 1][-1].text) for text in texts]
+
+        return (await fill(passages, translate))[0]
 
     async def translate_file(self, name: str, content: bytes, fields: Mapping[str, Any]) -> str:
         """POST /translate_file: the name under which the translated file can be fetched."""
         stem, suffix = _plain_name(name)
-        most = int(self._limits.file_mib * 2**20)
-        document = await asyncio.to_thread(formats.read, content, suffix, most)
-        schema.check_texts(document.texts, self._limits.file_char_limit)
         source, target = (schema.text_field(fields, name) for name in ("source", "target"))
+        options = Options("" if source == "auto" else source, target)
+        passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detect(" ".join(document.texts)[:DETECT_CHARS]).lang
+            source = detect(" ".join(one.text for one in passages)[:DETECT_CHARS]).lang
+            options = Options(source, target)
+            passages = await self._workers.read(content, suffix, options)
+        texts = [passage.text for passage in passages]
+        schema.check_texts(texts, self._limits.file_char_limit)
         pair = schema.check_pair((source, target), self._pairs)
-        self._metrics.characters.inc(sum(map(len, document.texts)))
+        self._metrics.characters.inc(sum(map(len, texts)))
         written = content
         if source != target:
-            filled, _ = await self._service.fill(document, pair)
-            written = await asyncio.to_thread(document.write, filled)
+            filled, _ = await self._service.fill(passages, pair)
+            written = await self._workers.write(content, suffix, options, filled)
+        suffix = formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         self._keep(kept, written, f"{stem}_{target}{suffix}")
         return kept
+
+    def close(self) -> None:
+        """Ends the processes that read files."""
+        self._workers.close()
 
     def _keep(self, name: str, content: bytes, shown: str) -> None:
         self._files[name] = time.monotonic() + KEPT_SECONDS, content, shown
@@ -151,7 +177,7 @@ class Api:
         ends, content, shown = self._files.get(name, (0.0, b"", ""))
         if ends <= time.monotonic():
             raise RequestError(404, "no such file: translated files are kept for half an hour")
-        media = formats.MEDIA[PurePosixPath(name).suffix]
+        media = formats.FORMATS[PurePosixPath(name).suffix].media
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
 
     def _asked_inside(self, fields: Mapping[str, Any]) -> tuple[str, Pair]:
@@ -187,17 +213,6 @@ class Api:
                 for word in words
             ]
         }
-
-
-def _alternative(
-    text: str, cuts: Sequence[MarkedText], results: Sequence[Translation], k: int
-) -> str:
-    """A page with the k-th candidate of each of its pieces, or the last."""
-    following = iter(
-        result.candidates[min(k, len(result.candidates) - 1)].text for result in results
-    )
-    filled = [[(next(following), mark) for _, mark in marked] for marked in cuts]
-    return formats.html(text).write(filled).decode()
 
 
 def _unchanged(text: str) -> Candidate:

@@ -134,6 +134,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         await asyncio.to_thread(service.start)
         yield
         await asyncio.to_thread(service.stop)
+        api.close()
 
     app = FastAPI(lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api, admission = Api(service, limits, metrics), Admission(limits)

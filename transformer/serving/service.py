@@ -2,14 +2,13 @@
 
 import asyncio
 import dataclasses
-import itertools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from transformer.config import DecodeConfig, UserError
-from transformer.documents.formats import Document
-from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
-from transformer.explain.trace import Alternative, Trace, alternatives, trace
+from transformer.documents.fill import Filled, Part, fill
+from transformer.documents.passages import Passage
+from transformer.explain.trace import Alternative, alternatives, trace
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
@@ -33,16 +32,6 @@ class Inspection:
     text: str
     segment: Segment | None = None
     prefix: tuple[int, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
-    """A sentence, its translation and its trace; or the text between two, which stays."""
-
-    text: str
-    target: str
-    trace: Trace | None = None
-    warnings: tuple[str, ...] = ()
 
 
 class Service:
@@ -86,64 +75,13 @@ class Service:
     def _layout(self, text: str, pair: Pair) -> Layout:
         return self.directions.translator(pair).split(text)
 
-    async def fill(
-        self, document: Document, pair: Pair
-    ) -> tuple[list[str | MarkedText], tuple[str, ...]]:
-        """The translations of a document's texts, their marks in their places; and warnings."""
-        marks = document.marks or ((),) * len(document.texts)
-        plain = [text for text, own in zip(document.texts, marks, strict=True) if not own]
-        translations = iter(await self.translate(plain, pair))
-        filled: list[str | MarkedText] = []
-        warnings: list[str] = []
-        for text, own in zip(document.texts, marks, strict=True):
-            if own:
-                pieces, more = await self._filled(
-                    text, [*zip(own, range(len(own)), strict=True)], pair
-                )
-                filled.append(pieces)
-                warnings += more
-            else:
-                translation = next(translations)
-                filled.append(translation.text)
-                warnings += translation.warnings
-        return filled, tuple(warnings)
-
-    async def _filled(
-        self, text: str, marks: Sequence[tuple[Span, int]], pair: Pair
-    ) -> tuple[MarkedText, list[str]]:
-        """A text in pieces by the attention of its words; a mark over sentences goes by itself."""
-        layout = self._layout(text, pair)
-        ends = [*itertools.accumulate(len(segment.text) for segment in layout.segments)]
-        wide = [(a, b, n) for (a, b), n in marks if any(a < end < b for end in ends)]
-        if wide:
-            start, stop, number = wide[0]
-            left = [mark for mark in marks if mark[0][1] <= start]
-            right = [((a - stop, b - stop), n) for (a, b), n in marks if a >= stop]
-            before, inner, after = (
-                await self._filled(text[:start], left, pair),
-                (await self.translate([text[start:stop]], pair))[0],
-                await self._filled(text[stop:], right, pair),
-            )
-            pieces = [*before[0], (inner.text, number), *after[0]]
-            return pieces, [*before[1], *inner.warnings, *after[1]]
-        marked: MarkedText = []
-        end = 0
-        parts = await self.inspect(text, pair)
-        for part in parts:
-            start, end = end, end + len(part.text)
-            own = [((a - start, b - start), n) for (a, b), n in marks if start <= a and b <= end]
-            numbers = [n for _, n in own]
-            spans = [span for span, _ in own]
-            try:
-                pieces = _marked(part, spans)
-            except ValueError:
-                cuts = split_at_marks(part.text, spans)
-                apart = await self.translate([piece for piece, _ in cuts], pair)
-                pieces = [
-                    (result.text, mark) for result, (_, mark) in zip(apart, cuts, strict=True)
-                ]
-            marked += [(piece, None if mark is None else numbers[mark]) for piece, mark in pieces]
-        return marked, [warning for part in parts for warning in part.warnings]
+    async def fill(self, passages: Sequence[Passage], pair: Pair) -> Filled:
+        """The translations of a file's passages, their marks in their places; and warnings."""
+        return await fill(
+            passages,
+            lambda texts: self.translate(texts, pair),
+            lambda text: self.inspect(text, pair),
+        )
 
     async def inspect(self, text: str, pair: Pair) -> list[Part]:
         """The sentences of a text, each as it is translated and why, and what is between them."""
@@ -198,17 +136,6 @@ class Service:
             return Part(item.text, translated.text, None, translated.warnings)
         own = traced if traced.target == translated.text else None
         return Part(item.text, translated.text, own, translated.warnings)
-
-
-def _marked(part: Part, marks: Sequence[Span]) -> MarkedText:
-    """A sentence's translation in pieces; ValueError where nothing tells where its marks are."""
-    if not marks:
-        return [(part.target, None)]
-    if part.trace is None:
-        raise ValueError("expected a sentence that was looked into")
-    names = part.trace.source_words, part.trace.target_words
-    words = [word.text for word in names[0]], [word.text for word in names[1]]
-    return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
 
 
 def _cost(item: Any) -> int:

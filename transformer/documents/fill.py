@@ -1,0 +1,187 @@
+"""Passages translated with their marks where their words went, and with what stays in them.
+
+A sentence with marks is looked into, for its attention tells where the words went. Where that
+does not tell, or what must stay does not come out once, the stretches between are translated.
+"""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from transformer.documents import formats
+from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
+from transformer.documents.passages import KEPT, Options, Passage, has_words, plain
+
+if TYPE_CHECKING:
+    from transformer.explain.trace import Trace
+
+
+class Translated(Protocol):
+    """What a translator gives for a text."""
+
+    @property
+    def text(self) -> str:
+        """The translation."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence, its translation and its trace; or the text between two, which stays."""
+
+    text: str
+    target: str
+    trace: "Trace | None" = None
+    warnings: tuple[str, ...] = ()
+
+
+Translate = Callable[[Sequence[str]], Awaitable[Sequence[Translated]]]
+Inspect = Callable[[str], Awaitable[Sequence[Part]]]
+Filled = tuple[list[MarkedText], tuple[str, ...]]
+
+# What no model writes where it stood: control characters, marks of direction, half characters.
+_CONTROLS = re.compile(
+    "([\x00-\x08\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]+)"
+)
+_FIXED = re.compile(rf"({KEPT.pattern.replace('(', '(?:')}|{_CONTROLS.pattern[1:-1]})")
+
+
+async def fill(
+    passages: Sequence[Passage], translate: Translate, inspect: Inspect | None = None
+) -> Filled:
+    """A translation for each passage, in order, and the warnings of them all."""
+    filled: dict[int, MarkedText] = {}
+    warnings: list[str] = []
+    clean = [i for i, passage in enumerate(passages) if not _CONTROLS.search(passage.text)]
+    whole = [i for i in clean if not passages[i].marks]
+    translations = await translate([passages[i].text for i in whole]) if whole else []
+    for i, translation in zip(whole, translations, strict=True):
+        filled[i] = [(translation.text, None)]
+        warnings += translation.warnings
+    for i in clean:
+        if inspect is not None and passages[i].marks:
+            filled[i], more = await _by_attention(passages[i], translate, inspect)
+            warnings += more
+    apart = [i for i, p in enumerate(passages) if i not in filled or not _keeps(p, filled[i])]
+    for i, marked in zip(apart, await _apart([passages[i] for i in apart], translate), strict=True):
+        filled[i] = marked
+    return [filled[i] for i in range(len(passages))], tuple(dict.fromkeys(warnings))
+
+
+def _keeps(passage: Passage, marked: MarkedText) -> bool:
+    """Whether all that stays has come out once, and every mark."""
+    if passage.kept:
+        counts = Counter(found.group() for found in KEPT.finditer(plain(marked)))
+        if any(counts[token] != 1 for token in passage.kept):
+            return False
+    return len({mark for _, mark in marked} - {None}) == len(passage.marks)
+
+
+async def _apart(passages: Sequence[Passage], translate: Translate) -> list[MarkedText]:
+    """The stretches between marks and what stays, translated each by itself."""
+    pieces = [
+        [
+            (stretch, mark, i % 2 == 0 and has_words(stretch))
+            for text, mark in split_at_marks(passage.text, passage.marks)
+            for i, stretch in enumerate(_FIXED.split(text))
+        ]
+        for passage in passages
+    ]
+    asked = [text for own in pieces for text, _, is_said in own if is_said]
+    translations = iter(await translate(asked) if asked else [])
+    return [
+        joined((next(translations).text if is_said else text, mark) for text, mark, is_said in own)
+        for own in pieces
+    ]
+
+
+async def _by_attention(
+    passage: Passage, translate: Translate, inspect: Inspect
+) -> tuple[MarkedText, list[str]]:
+    """A passage in pieces by the attention of its words, sentence by sentence."""
+    pieces: list[tuple[str, int | None]] = []
+    warnings: list[str] = []
+    end = 0
+    for part in await inspect(passage.text):
+        start, end = end, end + len(part.text)
+        clipped = [
+            ((max(a, start) - start, min(b, end) - start), number)
+            for number, (a, b) in enumerate(passage.marks)
+            if a < end and start < b
+        ]
+        spans = [span for span, _ in clipped]
+        try:
+            marked = _projected(part, spans)
+        except ValueError:
+            (marked,) = await _apart([Passage(part.text, tuple(spans))], translate)
+        pieces += [(text, None if mark is None else clipped[mark][1]) for text, mark in marked]
+        warnings += part.warnings
+    return joined(pieces), warnings
+
+
+def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
+    """A sentence's translation in pieces; ValueError where nothing tells where its marks are."""
+    if not marks:
+        return [(part.target, None)]
+    if part.text == part.target:
+        return split_at_marks(part.text, marks)
+    if part.trace is None:
+        raise ValueError("expected a sentence that was looked into")
+    names = part.trace.source_words, part.trace.target_words
+    words = [word.text for word in names[0]], [word.text for word in names[1]]
+    return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
+
+
+def joined(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
+    """Neighbours of one mark as one piece."""
+    return [
+        ("".join(text for text, _ in group), mark)
+        for mark, group in itertools.groupby(pieces, lambda piece: piece[1])
+    ]
+
+
+class Said(NamedTuple):
+    """A translation without more."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+def translate_file(
+    content: bytes,
+    name: str,
+    translate: Callable[[Sequence[str]], Sequence[str]],
+    inspect: Callable[[str], Sequence[Part]] | None = None,
+    options: Options | None = None,
+) -> bytes:
+    """A file of any of the formats, told by its name, with its texts translated.
+
+    `inspect` lets bold words and links follow their words; without it the stretches between are
+    translated one by one. UserError for a file that cannot be read.
+    """
+
+    async def translated(texts: Sequence[str]) -> list[Said]:
+        return [Said(text) for text in translate(texts)]
+
+    async def inspected(text: str) -> Sequence[Part]:
+        return inspect(text) if inspect else ()
+
+    document = formats.read(content, PurePath(name).suffix, options or Options())
+    filling = fill(document.passages, translated, inspected if inspect else None)
+    return document.write(_run(filling)[0])
+
+
+def _run(coroutine: Coroutine[Any, Any, Filled]) -> Filled:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("expected translations at once")

@@ -1,0 +1,361 @@
+"""HTML and XML by one linear scan that keeps every byte: tags, attributes, lines of text.
+
+A line is what is read as one: text with simple elements (bold words, links) as its marks, and
+with code and pictures, which stay, as <0/>. Tags, comments and scripts are left as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape, unescape
+from typing import NamedTuple
+
+from transformer.documents.markup import MarkedText, Span, split_at_marks
+from transformer.documents.passages import (
+    KEPT,
+    Opened,
+    Options,
+    Passage,
+    Put,
+    Unit,
+    has_words,
+    plain,
+)
+
+# Possessive repeats, and an end of the scan where an end is missing, keep it linear.
+_ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""
+_TAG = re.compile(rf"<(/?)([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
+_PARSED = re.compile(
+    r"""(?P<name>=?+[^\s/>=]++|=)(?P<is>\s*+=\s*+)?+"""
+    r"""(?P<value>(?(is)(?:"[^"]*+"|'[^']*+'|[^\s>]*+)))"""
+)
+_TEXT = re.compile(r"(?:[^<]++|<(?![A-Za-z/!?]))++")
+_NAME = re.compile(r"</?[^\s/>]*+")
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
+         "track", "wbr"}  # fmt: skip
+_RAW = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}
+_ESCAPED = re.compile(r"&lt;\d{1,5}/&gt;")
+MAX_NESTED = 8  # simple elements around one text
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What the elements of a markup language mean."""
+
+    inline: frozenset[str]
+    kept: frozenset[str]  # with all that they hold
+    attributes: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()  # elements that hold text; none: all do
+    is_xml: bool = True
+
+
+_INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
+    sup time tt u"""
+_STAYING = "code kbd samp var svg math img wbr object audio video canvas"
+_BLOCKS = {"script", "style", "template", "textarea", "xmp", "iframe", "noembed", "noframes"}
+HTML = Language(
+    inline=frozenset(_INLINE.split()),
+    kept=frozenset(_STAYING.split()) | _BLOCKS,
+    attributes=frozenset({"alt", "title", "placeholder", "aria-label"}),
+    is_xml=False,
+)
+XHTML = replace(HTML, is_xml=True)
+
+
+@dataclass(slots=True)
+class Token:
+    """A piece of the source: text, a tag (open, close, empty) or what stays (kept, block)."""
+
+    source: str
+    kind: str
+    name: str = ""
+
+
+def scan(text: str, is_xml: bool) -> Iterator[Token]:
+    """The tokens of a text, whose sources joined are the text."""
+    ends = {"<!--": "-->", "<![CDATA[": "]]>" if is_xml else ">", "<?": "?>" if is_xml else ">"}
+    place = 0
+    while place < len(text):
+        if found := _TEXT.match(text, place):
+            yield Token(found.group(), "text")
+        elif found := _TAG.match(text, place):
+            name = found[2] if is_xml else found[2].lower()
+            is_empty = found.group().endswith("/>") if is_xml else name in _VOID
+            kind = "close" if found[1] else "empty" if is_empty else "open"
+            yield Token(found.group(), kind, name)
+            if name in _RAW and not found[1] and not is_empty:
+                closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
+                if not (end_tag := closing.search(text, found.end())):
+                    break
+                yield Token(text[found.end() : end_tag.start()], "text")
+                place = end_tag.start()
+                continue
+        else:
+            start = next((start for start in ends if text.startswith(start, place)), "<")
+            end = text.find(ends.get(start, ">"), place + len(start))
+            if end < 0 or text[place + 1 : place + 3].strip("/")[:1].isalpha():
+                break
+            after = end + len(ends.get(start, ">"))
+            yield Token(text[place:after], "block" if start == "<" else "kept")
+            place = after
+            continue
+        place = found.end()
+    else:
+        return
+    yield Token(text[found.end() if found else place :], "block")  # what never ends
+
+
+def attributes(tag: str) -> dict[str, Span]:
+    """Names in small letters and where their values stand, with their quotes; the first counts."""
+    start = _NAME.match(tag)
+    found = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
+    spans: dict[str, Span] = {}
+    for attribute in found:
+        if attribute["is"]:
+            spans.setdefault(attribute["name"].lower(), attribute.span("value"))
+    return spans
+
+
+def values_of(tag: str) -> dict[str, str]:
+    """The attributes of a tag that have a value."""
+    return {
+        name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
+        for name, (a, b) in attributes(tag).items()
+    }
+
+
+def with_values(tag: str, values: Mapping[str, str]) -> str:
+    """A tag with other values of attributes that it has."""
+    parts, end = list[str](), 0
+    for name, (a, b) in attributes(tag).items():
+        if name in values:
+            parts += [tag[end:a], f'"{escape(values[name])}"']
+            end = b
+    return "".join([*parts, tag[end:]])
+
+
+def _is_kept(token: Token, language: Language) -> bool:
+    if token.kind not in ("open", "empty"):
+        return False
+    if token.name in language.kept:
+        return True
+    if "translate" not in token.source:
+        return False
+    values = values_of(token.source)
+    return "notranslate" in values.get("class", "").split() or values.get("translate") == "no"
+
+
+def tokens_of(text: str, language: Language) -> list[Token]:
+    """Tokens with each element that stays as one."""
+    tokens: list[Token] = []
+    inside: list[Token] = []
+    depth = 0
+    for token in scan(text, language.is_xml):
+        if not inside and not _is_kept(token, language):
+            tokens.append(token)
+            continue
+        inside.append(token)
+        if token.name == inside[0].name:
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth == 0:
+            tokens.append(_as_one(inside, language))
+            inside = []
+    return [*tokens, _as_one(inside, language)] if inside else tokens
+
+
+def _as_one(tokens: Sequence[Token], language: Language) -> Token:
+    name = tokens[0].name
+    is_inline = name in language.inline or (name in language.kept and name not in _BLOCKS)
+    source = "".join(token.source for token in tokens)
+    return Token(source, "kept" if is_inline else "block", name)
+
+
+class _Item(NamedTuple):
+    """A simple element, or text, or what stays, of some tokens; where its text is, if any."""
+
+    first: int
+    last: int
+    text: int | None
+
+    @property
+    def is_mark(self) -> bool:
+        return self.text is not None and self.first < self.last
+
+
+def lines(tokens: Sequence[Token], language: Language) -> Iterator[Unit]:
+    """What is read as one, with its place, line after line."""
+    for run, is_pre in _runs(tokens, language):
+        line: list[_Item] = []
+        closes = _closes(tokens, run)
+        place = run.start
+        while place < run.stop:
+            item = _item(tokens, place, closes.get(place, place))
+            if item is None:
+                yield from _units(tokens, line, is_pre)
+                line = []
+                place += 1
+            else:
+                line.append(item)
+                place = item.last + 1
+        yield from _units(tokens, line, is_pre)
+
+
+def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, bool]]:
+    """Stretches of text and inline elements, and whether their spaces count."""
+    start, depth, pre = 0, 0, 0
+    for i, token in enumerate([*tokens, Token("", "block")]):
+        if token.kind in ("text", "kept") or (
+            token.name in language.inline and token.kind != "empty"
+        ):
+            continue
+        if start < i and (depth > 0 or not language.only):
+            yield range(start, i), pre > 0
+        start = i + 1
+        change = {"open": 1, "close": -1}.get(token.kind, 0)
+        depth += change if token.name in language.only else 0
+        pre += change if token.name == "pre" else 0
+
+
+def _closes(tokens: Sequence[Token], run: range) -> dict[int, int]:
+    """Where the elements that begin in a run end, for those that are well nested."""
+    closes: dict[int, int] = {}
+    opened: list[int] = []
+    for i in run:
+        if tokens[i].kind == "open":
+            opened.append(i)
+        elif tokens[i].kind == "close" and opened and tokens[opened[-1]].name == tokens[i].name:
+            closes[opened.pop()] = i
+    return closes
+
+
+def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
+    """What begins at a token: text, what stays, an element that is simple; or None."""
+    kind = tokens[first].kind
+    if kind in ("text", "kept"):
+        return _Item(first, first, first if kind == "text" else None)
+    if not 0 < last - first <= 2 * MAX_NESTED:
+        return None
+    inner = tokens[first : last + 1]
+    if not any(token.kind == "text" and token.source.strip() for token in inner):
+        return _Item(first, last, None)
+    middle = (first + last) // 2
+    kinds = [token.kind for token in inner]
+    half = middle - first
+    simple = kinds == ["open"] * half + ["text"] + ["close"] * half
+    return _Item(first, last, middle) if simple else None
+
+
+def _units(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Iterator[Unit]:
+    """The line, or where no text stands beside its elements, each of its texts."""
+    spoken = [
+        i
+        for i, item in enumerate(line)
+        if item.text is not None and tokens[item.text].source.strip()
+    ]
+    if any(not line[i].is_mark for i in spoken):
+        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], is_pre)
+    else:
+        for place in (line[i].text for i in spoken):
+            if place is not None:
+                yield from _unit(tokens, [_Item(place, place, place)], is_pre)
+
+
+def _unit(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Iterator[Unit]:
+    said = [unescape(tokens[item.text].source) if item.text is not None else "" for item in line]
+    taken = [int(number) for text in said for number in KEPT.findall(text)]
+    kept: dict[str, _Item] = {}
+    marks: list[tuple[Span, _Item]] = []
+    pieces: list[str] = []
+    length = 0
+    for item, piece in zip(line, said, strict=True):
+        piece = piece if is_pre else _SPACE.sub(" ", piece)
+        if item.text is None:
+            piece = f"<{max(taken, default=-1) + 1 + len(kept)}/>"
+            kept[piece] = item
+        elif item.is_mark:
+            start = length + len(piece) - len(piece.lstrip())
+            marks.append(((start, length + len(piece.rstrip())), item))
+        pieces.append(piece)
+        length += len(piece)
+    text = "".join(pieces)
+    ahead = len(text) - len(text.lstrip())
+    inner = text.strip()
+    spans = tuple((a - ahead, b - ahead) for (a, b), _ in marks)
+    if not has_words(KEPT.sub("", inner)):
+        return
+
+    def source(first: int, stop: int) -> str:
+        return "".join(token.source for token in tokens[first:stop])
+
+    def put(marked: MarkedText) -> None:
+        if marked == split_at_marks(inner, spans):
+            return
+        parts = [text[:ahead]]
+        for piece, mark in marked:
+            written = _ESCAPED.sub(
+                lambda found: (
+                    source(kept[one].first, kept[one].last + 1)
+                    if (one := unescape(found.group())) in kept
+                    else found.group()
+                ),
+                escape(piece, quote=False),
+            )
+            if mark is not None:
+                first, last, middle = marks[mark][1]
+                written = source(first, middle or 0) + written + source((middle or 0) + 1, last + 1)
+            parts.append(written)
+        parts.append(text[ahead + len(inner) :])
+        for token in tokens[line[0].first : line[-1].last + 1]:
+            token.source = ""
+        tokens[line[0].first].source = "".join(parts)
+
+    yield Passage(inner, spans, tuple(kept)), put
+
+
+def _said_by(tag: str, name: str, language: Language) -> list[str]:
+    """The attributes of a tag that a reader sees."""
+    values = values_of(tag)
+    seen = {*language.attributes}
+    if name == "input" and values.get("type", "").lower() in ("submit", "button", "reset"):
+        seen.add("value")
+    if name == "meta" and values.get("name", "").lower() in ("description", "keywords"):
+        seen.add("content")
+    return [own for own, value in values.items() if own in seen and has_words(value)]
+
+
+def attribute_units(
+    tokens: Sequence[Token], language: Language, options: Options
+) -> Iterator[Unit]:
+    """Texts in attributes, with their places; what names the language is put right at once."""
+    for token in tokens:
+        tag = _TAG.match(token.source)
+        if tag is None or tag[1] or "=" not in tag.group() or "notranslate" in tag.group():
+            continue
+        values = values_of(tag.group())
+        codes = [
+            name
+            for name in ("lang", "xml:lang")
+            if values.get(name, "-").lower().split("-")[0] == options.source
+        ]
+        if options.target and codes:
+            _set(token, dict.fromkeys(codes, options.target))
+        if values.get("translate") != "no":
+            for name in _said_by(tag.group(), token.name, language):
+                yield Passage(values[name]), _setter(token, name, values[name])
+
+
+def _setter(token: Token, name: str, before: str) -> Put:
+    return lambda marked: None if plain(marked) == before else _set(token, {name: plain(marked)})
+
+
+def _set(token: Token, values: Mapping[str, str]) -> None:
+    if tag := _TAG.match(token.source):
+        token.source = with_values(tag.group(), values) + token.source[tag.end() :]
+
+
+def opened(text: str, language: Language, options: Options) -> Opened:
+    """A page or a part of one as passages; attributes first, which stand inside of lines."""
+    tokens = tokens_of(text, language)
+    units = [*attribute_units(tokens, language, options), *lines(tokens, language)]
+    return units, lambda: "".join(token.source for token in tokens).encode(errors="surrogatepass")

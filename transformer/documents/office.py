@@ -1,0 +1,261 @@
+"""Office files: archives of XML of which only texts change: docx, pptx, xlsx, odt and epub.
+
+In Word, PowerPoint and Excel a paragraph is made of runs, each with its look; neighbouring runs
+are read as one text, and those that do not look as usual, and links, are its marks.
+"""
+
+import copy
+import io
+import itertools
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.config import UserError
+from transformer.documents import html
+from transformer.documents.markup import MarkedText, Span
+from transformer.documents.passages import (
+    Opened,
+    Options,
+    Passage,
+    Unit,
+    has_words,
+    plain,
+    text_of,
+)
+
+MAX_MEMBERS = 10_000
+Part = Callable[[bytes, Options], Opened]
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_WORD = re.compile(r"word/(document|(header|footer)\d*|footnotes|endnotes|comments)\.xml")
+_SLIDES = re.compile(r"ppt/(slides|notesSlides|diagrams)/\w+\.xml")
+_SHEETS = re.compile(r"xl/(sharedStrings|worksheets/[^/]+|drawings/[^/]+)\.xml")
+_ODT = re.compile(r"(content|styles)\.xml")
+_PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
+# Word splits runs at what no reader sees.
+_UNSEEN = {"proofErr", "bookmarkStart", "bookmarkEnd", "lastRenderedPageBreak", "permStart",
+           "permEnd", "commentRangeStart", "commentRangeEnd"}  # fmt: skip
+_TEXT_LANGUAGE = html.Language(
+    inline=frozenset({"text:span", "text:a"}),
+    kept=frozenset({"text:s", "text:tab", "text:bookmark", "text:bookmark-start", "text:sequence",
+                    "text:bookmark-end", "text:soft-page-break", "text:page-number", "text:date",
+                    "dc:creator", "dc:date", "office:binary-data", "text:note-citation"}),
+    only=frozenset({"text:p", "text:h"}),
+)  # fmt: skip
+_CONTENTS = html.Language(
+    inline=frozenset(), kept=frozenset(), only=frozenset({"text", "dc:title", "dc:description"})
+)
+
+
+def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
+    """A reader of archives: the members with such a name have texts, all others stay."""
+
+    def opened(content: bytes, options: Options) -> Opened:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            size = sum(entry.file_size for entry in entries)
+            if size > options.max_bytes or len(entries) > MAX_MEMBERS:
+                raise UserError(
+                    f"expected a file of at most {options.max_bytes >> 20} MiB unpacked in "
+                    f"{MAX_MEMBERS:,} parts, got {size >> 20} MiB in {len(entries):,}"
+                )
+            if any(entry.flag_bits & 1 for entry in entries):
+                raise UserError("expected a file without a password")
+            if needs not in archive.namelist():
+                raise UserError(f"expected {needs} in the file, found nothing of that name")
+            members = [(entry, archive.read(entry)) for entry in entries]
+        parts = {
+            entry.filename: part(data, options)
+            for entry, data in members
+            if name.fullmatch(entry.filename)
+        }
+
+        def finish() -> bytes:
+            written = io.BytesIO()
+            with zipfile.ZipFile(written, "w") as archive:
+                for entry, data in members:
+                    has_texts = entry.filename in parts
+                    archive.writestr(entry, parts[entry.filename][1]() if has_texts else data)
+            return written.getvalue()
+
+        return itertools.chain.from_iterable(units for units, _ in parts.values()), finish
+
+    return opened
+
+
+def _marked_up(language: html.Language) -> Part:
+    return lambda content, options: html.opened(text_of(content), language, options)
+
+
+def _page_or_contents(content: bytes, options: Options) -> Opened:
+    text = text_of(content)
+    if options.target:
+        own = rf"(<dc:language\b[^>]*>\s*){re.escape(options.source)}(?=[-<\s])"
+        text = re.sub(own, rf"\g<1>{options.target}", text)
+    is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
+    return html.opened(text, html.XHTML if is_page else _CONTENTS, options)
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _runs_of(content: bytes, options: Options) -> Opened:
+    """A part made of paragraphs and runs."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    root = etree.fromstring(content, parser)
+    if root.getroottree().docinfo.doctype:
+        raise UserError("expected XML without a document type in the file")
+    paragraphs = [e for e in root.iter() if _name(e) in ("p", "si", "is")]
+    units = [
+        unit for paragraph in paragraphs for line in _stretches(paragraph) for unit in _unit(line)
+    ]
+    if not units:
+        return (), lambda: content
+    return units, lambda: etree.tostring(
+        root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run, or a link with its runs, which all look alike; or a lone text."""
+
+    element: Any
+    texts: list[Any]
+    look: str
+
+    @property
+    def text(self) -> str:
+        return "".join(text.text or "" for text in self.texts)
+
+
+def _run(element: Any) -> _Run | None:
+    """A run of nothing but text, a link of such runs; None for all else."""
+    if _name(element) in ("hyperlink", "ins", "smartTag"):
+        inner = [_run(child) for child in element if _name(child) not in _UNSEEN]
+        runs = [run for run in inner if run is not None]
+        if len(runs) < len(inner) or len({run.look for run in runs}) != 1:
+            return None
+        is_link = _name(element) == "hyperlink"
+        texts = [text for run in runs for text in run.texts]
+        return _Run(element, texts, f"link {id(element)}" if is_link else runs[0].look)
+    if _name(element) != "r" or {_name(e) for e in element} - {"rPr", "t", *_UNSEEN}:
+        return None
+    looks = [child for child in element if _name(child) == "rPr"]
+    texts = [child for child in element if _name(child) == "t"]
+    return _Run(element, texts, _look(looks[0]) if looks else "") if texts else None
+
+
+def _look(properties: Any) -> str:
+    """How a run is formatted, less what only the spelling check wants to know."""
+    from lxml import etree
+
+    quiet = {"lang", "noProof", "dirty", "err"}
+    own = copy.deepcopy(properties)
+    own.tail = None
+    for name in quiet & {str(name) for name in own.attrib}:
+        del own.attrib[name]
+    for child in [child for child in own if _name(child) in quiet]:
+        own.remove(child)
+    return etree.tostring(own, encoding="unicode") if len(own) or own.attrib else ""
+
+
+def _stretches(paragraph: Any) -> Iterator[list[_Run]]:
+    """Neighbouring runs of text only, which are read as one; all other texts one by one."""
+    stretch: list[_Run] = []
+    for child in paragraph:
+        if _name(child) in _UNSEEN:
+            continue
+        run = _run(child)
+        if run is not None:
+            stretch.append(run)
+            continue
+        yield stretch
+        stretch = []
+        if _name(child) == "t":
+            yield [_Run(child, [child], "")]
+        elif _name(child) in ("r", "hyperlink", "ins", "smartTag", "fld", "sdt"):
+            yield from ([_Run(text, [text], "")] for text in _lone_texts(child))
+    yield stretch
+
+
+def _lone_texts(element: Any) -> Iterator[Any]:
+    """The texts below an element that are in no paragraph of their own."""
+    for child in element:
+        if _name(child) == "t":
+            yield child
+        elif _name(child) not in ("p", "AlternateContent", "drawing", "pict", "object", "rPh"):
+            yield from _lone_texts(child)
+
+
+def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
+    groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
+    texts = ["".join(run.text for run in group) for group in groups]
+    text = "".join(texts)
+    if not has_words(text):
+        return
+    sizes: Counter[str] = Counter()
+    for group, own in zip(groups, texts, strict=True):
+        sizes[group[0].look] += 0 if group[0].look.startswith("link ") else len(own)
+    usual = sizes.most_common(1)[0][0] if len(groups) > 1 else groups[0][0].look
+    spans: list[Span] = []
+    marked: list[_Run] = []
+    end = 0
+    for group, own in zip(groups, texts, strict=True):
+        start, end = end, end + len(own)
+        if group[0].look != usual and own.strip():
+            spans.append((end - len(own.lstrip()), start + len(own.rstrip())))
+            marked.append(group[0])
+    usual_run = next((group[0] for group in groups if group[0].look == usual), runs[0])
+
+    def put(pieces: MarkedText) -> None:
+        if plain(pieces) != text:
+            _write(runs, [(piece, usual_run if m is None else marked[m]) for piece, m in pieces])
+
+    yield Passage(text, tuple(spans)), put
+
+
+def _write(runs: Sequence[_Run], pieces: Sequence[tuple[str, _Run]]) -> None:
+    """Writes a stretch anew: each piece is a copy of the first run of its look."""
+    if len(runs) == 1 or len(pieces) == 1 == len({run.look for run in runs}):
+        _say(runs[0].texts, "".join(text for text, _ in pieces))
+        for run in runs[1:]:
+            run.element.getparent().remove(run.element)
+        return
+    first = runs[0].element
+    for text, run in pieces:
+        element = copy.deepcopy(run.element)
+        element.tail = None
+        first.addprevious(element)
+        _say([child for child in element.iter() if _name(child) == "t"], text)
+    for run in runs:
+        run.element.getparent().remove(run.element)
+
+
+def _say(texts: Sequence[Any], text: str) -> None:
+    """The first text says it all; the others go, with the runs that they leave empty."""
+    texts[0].text = text
+    if text != text.strip() and not texts[0].tag.startswith(
+        "{http://schemas.openxmlformats.org/drawingml"
+    ):
+        texts[0].set(_SPACE, "preserve")
+    for other in texts[1:]:
+        run = other.getparent()
+        run.remove(other)
+        if _name(run) == "r" and not [c for c in run if _name(c) != "rPr"]:
+            run.getparent().remove(run)
+
+
+OFFICE: Mapping[str, Part] = {
+    ".docx": _archive(_WORD, _runs_of, "word/document.xml"),
+    ".pptx": _archive(_SLIDES, _runs_of, "ppt/presentation.xml"),
+    ".xlsx": _archive(_SHEETS, _runs_of, "xl/workbook.xml"),
+    ".odt": _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml"),
+    ".epub": _archive(_PAGES, _page_or_contents, "META-INF/container.xml"),
+}

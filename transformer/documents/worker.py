@@ -1,0 +1,174 @@
+"""Files from strangers, read and written in processes of their own that may not eat the machine.
+
+A process has limits of memory and of computing time; one that meets them is ended, and what it
+read is refused in one line. What comes back from it is plain JSON or the bytes of a file. It keeps
+nothing between two requests: a file is read once for its passages and once more to be written.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import pickle
+import queue
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from transformer.config import UserError
+from transformer.documents import formats
+from transformer.documents.markup import MarkedText
+from transformer.documents.passages import Options, Passage
+
+N_PROCESSES = 2
+SECONDS, MEMORY = 10.0, 2**30  # of computing for one request; of all that a process holds
+REUSED, LARGE = 200, 2**28  # requests, and bytes ever held, after which a process is ended
+PATIENCE = 6  # times the seconds of computing, on a busy machine
+
+
+class Workers:
+    """Processes that read and write files; they are started when first needed."""
+
+    def __init__(
+        self, n: int = N_PROCESSES, seconds: float = SECONDS, memory: int = MEMORY
+    ) -> None:
+        self._seconds, self._memory = seconds, memory
+        self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+
+    async def read(
+        self, content: bytes | str, suffix: str, options: Options, seconds: float | None = None
+    ) -> tuple[Passage, ...]:
+        """The passages of a file; UserError for one that cannot be read within the limits."""
+        reply = await asyncio.wrap_future(self.submit(content, suffix, options, None, seconds))
+        return tuple(
+            Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
+            for text, marks, kept in json.loads(reply)
+        )
+
+    async def write(
+        self, content: bytes | str, suffix: str, options: Options, filled: Sequence[MarkedText]
+    ) -> bytes:
+        """The same file with its passages translated, read with the same options."""
+        return await asyncio.wrap_future(self.submit(content, suffix, options, filled))
+
+    def submit(
+        self,
+        content: bytes | str,
+        suffix: str,
+        options: Options,
+        filled: Sequence[MarkedText] | None,
+        seconds: float | None = None,
+    ) -> "Future[bytes]":
+        """Passages as JSON, or the file; waits for its turn in a thread of its own."""
+        formats.format_of(suffix)
+        limit = min(seconds or self._seconds, self._seconds)
+        job = (content, suffix, asdict(options), filled, limit)
+        return self._threads.submit(self._done, pickle.dumps(job), limit)
+
+    def _done(self, job: bytes, seconds: float) -> bytes:
+        try:
+            worker = self._idle.get_nowait()
+        except queue.Empty:
+            worker = _Worker(self._memory)
+        reply = worker.ask(job, PATIENCE * seconds)
+        if reply is None:
+            worker.end()
+            raise UserError(
+                f"expected a file that is read within {seconds:g} seconds of computing and "
+                f"{self._memory >> 20} MiB, got one that needs more"
+            )
+        kind, more = reply[:1], reply[1:]
+        if kind.isupper():
+            worker.end()
+        else:
+            self._idle.put(worker)
+        if kind.lower() == b"e":
+            raise UserError(more.decode(errors="replace"))
+        return more
+
+    def close(self) -> None:
+        """Ends the processes, after what they do."""
+        self._threads.shutdown()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().end()
+
+
+class _Worker:
+    """One process and the way to it."""
+
+    def __init__(self, memory: int) -> None:
+        ours, theirs = socket.socketpair()
+        root = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno()), str(memory)],
+                pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )  # fmt: skip
+        self._connection = Connection(ours.detach())
+
+    def ask(self, job: bytes, seconds: float) -> bytes | None:
+        """The reply, or None if there is none within the time or before the process ends."""
+        try:
+            self._connection.send_bytes(job)
+            return self._connection.recv_bytes() if self._connection.poll(seconds) else None
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> None:
+        """Kills the process."""
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _reply(job: bytes) -> bytes:
+    """p and passages, f and a file, or e and why not; a capital letter: this was the last."""
+    content, suffix, options, filled, _ = pickle.loads(job)
+    try:
+        document = formats.read(content, suffix, Options(**options))
+        if filled is not None:
+            return b"f" + document.write(filled)
+        passages = [(one.text, one.marks, one.kept) for one in document.passages]
+        return b"p" + json.dumps(passages).encode()
+    except UserError as error:
+        return b"e" + str(error).encode(errors="replace")
+    except MemoryError:
+        return b"Eexpected a file that needs less memory to be read"
+    except Exception as error:  # the last net of the process: whatever a broken file brings
+        return f"Eexpected a sound file, got {type(error).__name__}".encode()
+
+
+def main(connection: Connection, memory: int) -> None:
+    """Answers until the other side closes; the system ends it where a limit is met."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number in range(REUSED):
+        try:
+            job = connection.recv_bytes()
+        except EOFError:
+            return
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = pickle.loads(job)[-1]
+        soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+        reply = _reply(job)
+        is_large = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > LARGE
+        if is_large or number + 1 == REUSED:
+            reply = reply[:1].upper() + reply[1:]
+        connection.send_bytes(reply)
+
+
+if __name__ == "__main__":
+    main(Connection(int(sys.argv[1])), int(sys.argv[2]))

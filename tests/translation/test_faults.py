@@ -65,6 +65,8 @@ def test_what_is_right_is_no_fault(source: str, output: str) -> None:
     [
         ("It was built in the 17th century.", "Se construyó en el siglo XVI.", "17"),
         ("$1.27 billion was lost.", "Se perdieron 1.370 millones de dólares.", "1.27"),
+        ("$200 billion was lost.", "Se perdieron 2000 millones de dólares.", "200"),
+        ("200 millones de dólares.", "20 billion dollars.", "200"),
         ("Cierra a las 18.30.", "It closes at 7.30 p.m.", "18.30"),
         ("There were 45 of them.", "Eran cuarenta y seis.", "45"),
     ],

@@ -9,6 +9,7 @@ import operator
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
@@ -168,7 +169,7 @@ def _lost(source: str, output: str) -> list[str]:
             continue
         if there & forms or any(_is_spelled(number, spelled) for number in forms):
             continue
-        if scaled and _significant(match.group()) in map(_significant, there):
+        if scaled and _is_scaled(match.group(), _NUMBER.findall(output)):
             continue
         if _roman(int(_bare(match.group()))) not in _NUMERAL.findall(output):
             lost.append(match.group())
@@ -208,8 +209,17 @@ def _roman(number: int) -> str:
     return letters
 
 
-def _significant(number: str) -> str:
-    return _bare(number).rstrip("0")
+def _is_scaled(number: str, others: Sequence[str]) -> bool:
+    """Whether one of the others is a thousand times as much or as little: 1.200 and 1.2."""
+    values = {1000 * value for other in others for value in _values(other)}
+    values |= {value / 1000 for other in others for value in _values(other)}
+    return not values.isdisjoint(_values(number))
+
+
+def _values(number: str) -> set[Fraction]:
+    """What a number may mean, as separators differ: 1.200 is 1200 or 1.2."""
+    whole, _, decimals = number.replace(",", ".").rpartition(".")
+    return {Fraction(_bare(number)), Fraction(f"{_bare(whole)}.{decimals}")}
 
 
 def _bare(number: str) -> str:

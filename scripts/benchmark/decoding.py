@@ -9,7 +9,6 @@ installed is skipped.
 import argparse
 import dataclasses
 import itertools
-import json
 import os
 import sys
 import tempfile
@@ -21,13 +20,12 @@ from scripts.benchmark import engines as rivals
 from scripts.benchmark.copy_model import copy_model, sentences
 from scripts.benchmark.engines import NAMES, OURS, Ids
 from scripts.benchmark.rounds import Result, Say, Scenario, Workload, deal, measure, ratio
-from scripts.benchmark.tables import described, environment, markdown
-from scripts.benchmark.workers import Team
+from scripts.benchmark.tables import markdown, report
+from scripts.benchmark.workers import Team, open_all
 from transformer.checkpoint import weights
 from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
-from transformer.files import write_text
 from transformer.model import Transformer
 
 LENGTH = 25  # tokens of a sentence that comes alone
@@ -106,19 +104,6 @@ def workload(given: argparse.Namespace, model: Transformer, bulk: Ids, in_bulk: 
     return Workload(deal(alone, given.rounds), alone[:5], copies=copies)
 
 
-def open_teams(names: Sequence[str], folder: Path, say: Say) -> tuple[list[Team], dict[str, str]]:
-    """The engines that can run here, and why the others cannot."""
-    teams, skipped = [], {}
-    for name in names:
-        try:
-            teams.append(Team(name, folder))
-            say(f"{name} is ready")
-        except UserError as error:
-            skipped[name] = str(error)
-            say(f"skipped {name}: {error}")
-    return teams, skipped
-
-
 def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
     """Measures all scenarios; gives the tables, and the same as values."""
     _check(given)
@@ -132,7 +117,7 @@ def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rivals.write_weights(model, folder, given.engines)
-        teams, skipped = open_teams(given.engines, folder, say)
+        teams, skipped = open_all(given.engines, lambda name: Team(name, folder), say)
         try:
             for scenario in scenarios:
                 results = measure(teams, scenario, works[scenario.in_bulk], say)
@@ -222,21 +207,12 @@ def values(measured: Measured) -> dict[str, Any]:
     }
 
 
-def report(given: argparse.Namespace) -> None:
-    """Measures, prints the machine and the tables, and writes the values where they are wanted."""
-    machine = environment()
-    print(described(machine), flush=True)
-    text, measured = run(given, lambda line: print(line, file=sys.stderr, flush=True))
-    print(f"\n{text}", flush=True)
-    if given.json:
-        content = {"environment": machine, "decoding": measured}
-        write_text(given.json, json.dumps(content, indent=2) + "\n")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     given = parser().parse_args(argv)
-    return run_command(lambda: report(given), "benchmark")
+    return run_command(
+        lambda: report("decoding", given.json, lambda say: run(given, say)), "benchmark"
+    )
 
 
 if __name__ == "__main__":

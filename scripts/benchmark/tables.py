@@ -2,17 +2,20 @@
 
 import dataclasses
 import importlib.metadata
+import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation.machine import machine
+from transformer.evaluation.machine import machine as this_machine
+from transformer.files import write_text
 
 # What decides between float32, bfloat16 and int8.
 EXTENSIONS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
-LIBRARIES = ("transformers", "ctranslate2", "joeynmt")
+LIBRARIES = ("transformers", "ctranslate2")
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -46,7 +49,7 @@ def environment() -> dict[str, Any]:
     """Processor, cores, load, versions and commit."""
     facts = Path("/proc/cpuinfo")  # only Linux has it
     text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
-    values = dataclasses.asdict(machine())
+    values = dataclasses.asdict(this_machine())
     names = ("date", "processor", "torch", "python", "commit")
     return {
         **{name: values[name] for name in names},
@@ -67,3 +70,15 @@ def described(facts: dict[str, Any]) -> str:
         f"{facts['cores']} cores, load {facts['load'][0]}; torch {facts['torch']}, "
         f"{', '.join([*libraries, ''])}commit {facts['commit']}, {facts['date']}"
     )
+
+
+def report(
+    kind: str, file: Path | None, run: Callable[[Callable[[str], None]], tuple[str, dict[str, Any]]]
+) -> None:
+    """Prints the machine and what `run` says, and writes its values where they are wanted."""
+    machine = environment()
+    print(described(machine), flush=True)
+    text, measured = run(lambda line: print(line, file=sys.stderr, flush=True))
+    print(f"\n{text}", flush=True)
+    if file:
+        write_text(file, json.dumps({"environment": machine, kind: measured}, indent=2) + "\n")

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, TypeVar, cast
 
 import torch
 
@@ -27,6 +27,7 @@ from transformer.config import DecodeConfig, UserError
 
 Pipe: TypeAlias = "Connection[object, object]"  # it takes no parameters when it runs
 READY = "ready"
+Opened = TypeVar("Opened")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,3 +220,18 @@ class Team:
         for member in self._members:
             member.close()
         self._members.clear()
+
+
+def open_all(
+    names: Sequence[str], open_one: Callable[[str], Opened], say: Callable[[str], None]
+) -> tuple[list[Opened], dict[str, str]]:
+    """What can run here, and why the others cannot."""
+    opened, skipped = [], {}
+    for name in names:
+        try:
+            opened.append(open_one(name))
+            say(f"{name} is ready")
+        except UserError as error:
+            skipped[name] = str(error)
+            say(f"skipped {name}: {error}")
+    return opened, skipped

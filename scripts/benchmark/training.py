@@ -1,0 +1,249 @@
+"""A training step measured: this project, a Hugging Face Marian loop, torch.nn.Transformer.
+
+    python -m scripts.benchmark.training --preset small --vocab-size 8000 --threads 2
+
+Models of one shape take steps on the same batches of random sentences, by turns, each in a process
+of its own. This project's step moves its average of the weights too; Marian is always post-norm.
+What is not installed is left out, with a word.
+
+Shapes: B batch, T target, L any length, D model width, V vocabulary.
+"""
+
+import argparse
+import copy
+import dataclasses
+import functools
+import logging
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from scripts.benchmark.copy_model import sentences
+from scripts.benchmark.rounds import Say, median_ratio, take_turns
+from scripts.benchmark.tables import markdown, report
+from scripts.benchmark.workers import READY, Member, Pipe, Run, open_all, peak_mib, telling_failures
+from transformer.command import add_arguments, from_arguments, run_command
+from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
+from transformer.corpus.batching import Batch, collate, plan
+from transformer.export.to_huggingface import marian_model
+from transformer.model import SinusoidalPositions, Transformer, causal_mask
+from transformer.training import optimizer
+from transformer.training.loss import LossModel
+from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
+
+HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "MiB")
+CONFIG, CPU = TrainConfig(), torch.device("cpu")
+Loss = Callable[[Batch], Tensor]  # the mean of the target tokens: -> ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What all trainers are given."""
+
+    config: ModelConfig
+    batch_tokens: int
+    n_batches: int  # of a round, each a step
+    n_rounds: int
+    threads: int
+    bfloat16: bool
+
+    def shares(self) -> list[list[Batch]]:
+        """The batches of each round, and last those to warm up on; targets are as their sources."""
+        n_shares = self.n_rounds + 1
+        n_needed = n_shares * self.n_batches
+        texts = sentences(n_needed * self.batch_tokens // 40 + 200, self.config.vocab_size)
+        lengths = np.array([len(ids) + 1 for ids in texts])
+        rows = plan((lengths, lengths), np.arange(len(texts)), self.batch_tokens, 1, 0)
+        batches = [collate([(texts[i], texts[i]) for i in row]) for row in rows[:n_needed]]
+        return [batches[start::n_shares] for start in range(n_shares)]
+
+
+def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
+    """The loss as its users write it: (B, T, V), (B, T) -> ()."""
+    flat, smooth = logits.flatten(0, 1), CONFIG.label_smoothing
+    return F.cross_entropy(flat, target.flatten(), ignore_index=PAD_ID, label_smoothing=smooth)
+
+
+def this_project(config: ModelConfig) -> tuple[nn.Module, Loss]:
+    """The model and its loss, whose logits never exist as a whole."""
+    loss_model = LossModel(Transformer(config), CONFIG)
+
+    def loss(batch: Batch) -> Tensor:
+        total = loss_model(batch.src, batch.tgt_in, batch.tgt_out)
+        return cast(Tensor, total / (batch.tgt_out != PAD_ID).sum())
+
+    return loss_model.model, loss
+
+
+def hugging_face(config: ModelConfig) -> tuple[nn.Module, Loss]:
+    """MarianMTModel, which can only normalise after each sublayer."""
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    model = marian_model(Transformer(dataclasses.replace(config, norm="post"))).train()
+
+    def loss(batch: Batch) -> Tensor:
+        output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)
+        return mean_loss(output.logits, batch.tgt_out)
+
+    return model, loss
+
+
+def torch_transformer(config: ModelConfig) -> tuple[nn.Module, Loss]:
+    """torch.nn.Transformer with what it leaves to its user: embeddings, positions, output."""
+    embedding = nn.Embedding(config.vocab_size, config.d_model)
+    nn.init.normal_(embedding.weight, std=config.d_model**-0.5)
+    codes, dropout = SinusoidalPositions(config.max_len, config.d_model), nn.Dropout(config.dropout)
+    layers = nn.Transformer(
+        config.d_model, config.n_heads, config.n_encoder_layers, config.n_decoder_layers,
+        config.d_ff, config.dropout, config.activation, batch_first=True,
+        norm_first=config.norm == "pre",
+    )  # fmt: skip
+    for part in layers.modules():  # dropout where this project has it
+        if isinstance(part, nn.MultiheadAttention):
+            part.dropout = 0.0
+        elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+            part.dropout.p = 0.0
+
+    def embed(ids: Tensor) -> Tensor:
+        x = embedding(ids) * math.sqrt(config.d_model)  # (B, L, D)
+        return cast(Tensor, dropout(x + codes(0, ids.size(1))))
+
+    def loss(batch: Batch) -> Tensor:
+        padding, length = batch.src == PAD_ID, batch.tgt_in.size(1)
+        x = layers(
+            embed(batch.src), embed(batch.tgt_in), tgt_mask=~causal_mask(length, length),
+            src_key_padding_mask=padding, memory_key_padding_mask=padding, tgt_is_causal=True,
+        )  # fmt: skip
+        return mean_loss(F.linear(x, embedding.weight), batch.tgt_out)
+
+    return nn.ModuleList([embedding, layers]), loss
+
+
+TRAINERS: dict[str, Callable[[ModelConfig], tuple[nn.Module, Loss]]] = {
+    "this project": this_project,
+    "Hugging Face Marian": hugging_face,
+    "torch.nn.Transformer": torch_transformer,
+}
+OURS = next(iter(TRAINERS))
+
+
+class Loop:
+    """A model on its way: `round` takes a step on each of some batches."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.settings, self.n_done = settings, 0
+        torch.manual_seed(1)
+        self.model, self.loss = TRAINERS[name](settings.config)
+        self.averaged = copy.deepcopy(self.model) if name == OURS else None
+        self.adam = optimizer.adam(self.model.parameters())
+
+    def step(self, batch: Batch) -> None:
+        """One step: forward, loss, backward, clipped gradient, Adam."""
+        self.n_done += 1
+        low = self.settings.bfloat16
+        kernel = attention_kernel(CPU, "bf16" if low else "no")
+        with torch.autocast("cpu", torch.bfloat16, enabled=low), kernel:
+            loss = self.loss(batch)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), CONFIG.clip)
+        width = self.settings.config.d_model
+        self.adam.param_groups[0]["lr"] = optimizer.learning_rate(self.n_done, width, CONFIG)
+        self.adam.step()
+        self.adam.zero_grad()
+        if self.averaged is not None:
+            optimizer.move_average(self.averaged, self.model, CONFIG.ema, self.n_done)
+
+    def round(self, batches: Sequence[Batch]) -> Run:
+        """Steps on all of them, timed; the outputs are the target ids of each step."""
+        started = time.monotonic()
+        for batch in batches:
+            self.step(batch)
+        seconds = time.monotonic() - started
+        outputs = [batch.tgt_out[batch.tgt_out != PAD_ID].tolist() for batch in batches]
+        return Run(outputs, (seconds,), peak_mib())
+
+
+def serve(pipe: Pipe, name: str, settings: Settings) -> None:
+    """The life of a process: warms up, then does the round whose number it is told."""
+    torch.set_num_threads(settings.threads)
+    with telling_failures(pipe):
+        keep_freed_memory()
+        loop, shares = Loop(name, settings), settings.shares()
+        loop.round(shares[-1])
+        pipe.send(READY)
+        while isinstance(number := pipe.recv(), int):
+            pipe.send(loop.round(shares[number]))
+
+
+def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
+    """Measures all that are installed; gives the table, and the same as values."""
+    if min(given.rounds, given.steps, given.threads) < 1:
+        raise UserError("expected rounds, steps and threads of at least 1")
+    config = from_arguments(ModelConfig, given, base=model_config(given.preset))
+    low = given.precision == "bfloat16" or (given.precision == "auto" and has_fast_bfloat16(CPU))
+    settings = Settings(config, given.batch_tokens, given.steps, given.rounds, given.threads, low)
+    names = given.trainers
+    members, skipped = open_all(names, lambda name: Member(name, serve, name, settings), say)
+
+    def turn(number: int, member: Member) -> Run:
+        member.tell(number)
+        return cast(Run, member.hear())
+
+    try:
+        rounds = take_turns(members, turn, given.rounds, say) if members else {}
+    finally:
+        for member in members:
+            member.close()
+    speeds = {name: [turn.speed for turn in done] for name, done in rounds.items()}
+    values = {"settings": dataclasses.asdict(settings), "tokens_per_second": speeds}
+    return tables(rounds, skipped), {**values, "skipped": skipped}
+
+
+def tables(rounds: dict[str, list[Run]], skipped: dict[str, str]) -> str:
+    """What each did, and how many times as fast this project is: the median of the rounds."""
+    rows, ratios = [], [""]
+    for name, done in rounds.items():
+        speeds, ms = [turn.speed for turn in done], [turn.ms for turn in done]
+        numbers = statistics.median(speeds), min(speeds), max(speeds), statistics.median(ms)
+        mib = max(turn.peak_mib for turn in done)
+        rows.append([name, *(f"{x:,.0f}" for x in (*numbers, mib))])
+        if name != OURS and OURS in rounds:
+            own = [turn.speed for turn in rounds[OURS]]
+            ratios.append(f"{OURS} is {median_ratio(own, speeds):.2f} times as fast as {name}.")
+    ratios += [f"Left out {name}: {why}." for name, why in skipped.items()]
+    return "\n".join([markdown(HEADS, rows), *ratios])
+
+
+def parser() -> argparse.ArgumentParser:
+    """Which model, which trainers, how much of what."""
+    flags = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add = flags.add_argument
+    add("--json", type=Path, help="a file for all values")
+    add("--preset", default="small", help="size of the models (default: small)")
+    add("--trainers", nargs="+", default=list(TRAINERS), choices=TRAINERS, help="default: all")
+    add("--batch-tokens", type=int, default=8192, help="of a step, padding counted; default: 8192")
+    add("--rounds", type=int, default=5, help="turns of each (default: 5)")
+    add("--steps", type=int, default=3, help="steps of a turn (default: 3)")
+    add("--threads", type=int, default=2, help="threads of each (default: 2)")
+    add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
+    add_arguments(flags, ModelConfig, from_preset=True)
+    return flags
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    args = parser().parse_args(argv)
+    work = functools.partial(report, "training", args.json, functools.partial(run, args))
+    return run_command(work, "training")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The training benchmark: every trainer learns, ours is compared, the missing are left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts.benchmark import training
+from scripts.benchmark.training import Loop, Settings
+from scripts.benchmark.workers import Run
+from transformer.config import ModelConfig
+
+SHAPE = {
+    "d_model": 16, "n_heads": 2, "d_ff": 32, "n_encoder_layers": 1, "n_decoder_layers": 1,
+    "vocab_size": 60, "max_len": 80,
+}  # fmt: skip
+SIZES = [f"--{name.replace('_', '-')}={value}" for name, value in SHAPE.items()]
+FEW = ["--batch-tokens=400", "--rounds=2", "--steps=2", "--threads=1", "--precision=float32"]
+
+
+def test_one_command_measures_and_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "measured.json"
+    names = ["this project", "torch.nn.Transformer"]
+    assert training.main([*SIZES, *FEW, "--trainers", *names, "--json", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "times as fast as torch.nn.Transformer" in said.out, said.err
+    measured = json.loads(file.read_text(encoding="utf-8"))["training"]
+    assert [len(measured["tokens_per_second"][name]) for name in names] == [2, 2]
+
+
+@pytest.mark.parametrize("name", ["this project", "torch.nn.Transformer"])
+def test_every_trainer_learns(name: str) -> None:
+    config = ModelConfig(**SHAPE, dropout=0.0)  # type: ignore[arg-type]
+    settings = Settings(config, 400, 2, 1, 1, False)
+    (batches, _), loop = settings.shares(), Loop(name, settings)
+    before = float(loop.loss(batches[0]).detach())
+    turns = [loop.round(batches) for _ in range(40)]
+    assert float(loop.loss(batches[0]).detach()) < 0.99 * before
+    assert turns[0].n_tokens == sum(int((batch.tgt_out > 0).sum()) for batch in batches)
+
+
+def test_what_is_not_installed_is_left_out_with_a_word() -> None:
+    ours = [Run([[5] * 100], (seconds,), 5.0) for seconds in (1, 2, 4)]
+    theirs = [Run([[5] * 100], (6,), 5.0)] * 3
+    text = training.tables({"this project": ours, "torch.nn.Transformer": theirs}, {"x": "why"})
+    assert "this project is 3.00 times as fast as torch.nn.Transformer." in text
+    assert "Left out x: why." in text
+
+
+def test_numbers_that_leave_nothing_to_measure_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert training.main(["--rounds", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err

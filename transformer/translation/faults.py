@@ -219,7 +219,9 @@ def _is_scaled(number: str, others: Sequence[str]) -> bool:
 def _values(number: str) -> set[Fraction]:
     """What a number may mean, as separators differ: 1.200 is 1200 or 1.2."""
     whole, _, decimals = number.replace(",", ".").rpartition(".")
-    return {Fraction(_bare(number))} | ({Fraction(f"{_bare(whole)}.{decimals}")} if whole else set())
+    return {Fraction(_bare(number))} | (
+        {Fraction(f"{_bare(whole)}.{decimals}")} if whole else set()
+    )
 
 
 def _bare(number: str) -> str:

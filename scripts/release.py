@@ -1,6 +1,7 @@
-"""Makes a compact copy of a checkpoint: half-precision weights, no training state, a self-test.
+"""Makes a compact copy of a checkpoint: small weights, no training state, a self-test.
 
     python scripts/release.py checkpoints/run/best checkpoints/es-en
+    python scripts/release.py --storage int8 checkpoints/run/best checkpoints/es-en
 
 Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: runs from one start),
 in the shape of the last one: a smaller one grows to it first.
@@ -9,6 +10,7 @@ in the shape of the last one: a smaller one grows to it first.
 import argparse
 import itertools
 import sys
+import typing
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,8 +39,8 @@ def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict
             raise UserError(f"expected {source} to be no larger than the last: {error}") from error
 
 
-def release(sources: Sequence[Path], target: Path) -> None:
-    """Writes the mean of the weights as float16, and the self-test.
+def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage = "float16") -> None:
+    """Writes the mean of the weights in a small form, and a self-test of each direction.
 
     Configuration, tokeniser and card are those of the last source.
     """
@@ -46,14 +48,17 @@ def release(sources: Sequence[Path], target: Path) -> None:
     weights = checkpoint.mean(alike(sources, opened))
     checkpoint.save(
         target,
-        {name: tensor.half() for name, tensor in weights.items()},
+        checkpoint.compact(weights, storage),
         opened.model.config,
         opened.tokenizer,
-        (opened.src_lang, opened.tgt_lang),
+        opened.directions,
         (opened.folder / checkpoint.CARD).read_text(encoding="utf-8"),
     )
-    pairs = itertools.islice(read_pairs(str(TEST), opened.src_lang, opened.tgt_lang), N_TEST)
-    selftest.written(target, list(pairs), f"the first {N_TEST} pairs of data/{TEST.name}")
+    pairs = {
+        langs: list(itertools.islice(read_pairs(str(TEST), *langs), N_TEST))
+        for langs in opened.directions
+    }
+    selftest.written(target, pairs, f"the first {N_TEST} pairs of data/{TEST.name}")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -61,8 +66,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sources", nargs="+", type=Path, help="checkpoints, or folders of runs")
     parser.add_argument("target", type=Path, help="the folder to write")
+    parser.add_argument("--storage", choices=typing.get_args(checkpoint.Storage),
+                        default="float16", help="of the weights; int8: matrices with a scale a "
+                        "row, half the size (default: float16)")  # fmt: skip
     args = parser.parse_args(argv)
-    return run_command(lambda: release(args.sources, args.target), "release")
+    return run_command(lambda: release(args.sources, args.target, args.storage), "release")
 
 
 if __name__ == "__main__":

@@ -206,7 +206,7 @@ def _selftest(args: argparse.Namespace) -> None:
     with _importing():
         from transformer.evaluation import selftest
     for langs, folder in folders.items():
-        for check in selftest.run(folder, args.device, args.compute_type):
+        for check in selftest.run(folder, args.device, args.compute_type, langs):
             mark = "ok" if check.holds else "WRONG"
             print(f"{'-'.join(langs)}  {check.name}: {mark}: {check.seen}", flush=True)
             n_wrong += not check.holds

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.weights import average, load, load_training, load_weights, save
@@ -89,6 +91,25 @@ def test_weights_of_half_the_size_are_loaded_as_float32(
     save(tmp_path / "half", weights, config, phrase_tokenizer, ("es", "en"), "")
     found = load(tmp_path / "half").model.state_dict()
     assert same(found, {name: tensor.float() for name, tensor in weights.items()})
+
+
+def test_a_released_model_is_its_stored_numbers_in_float32(
+    save_as: Save, tmp_path: Path, phrase_tokenizer: Tokenizer
+) -> None:
+    weights, name = save_as(positions="learned"), "encoder.1.feed_forward.expand.weight"
+    config = load(tmp_path / "model").model.config
+    for storage in typing.get_args(checkpoint.Storage):
+        small = checkpoint.compact(weights, storage)
+        save(tmp_path / storage, small, config, phrase_tokenizer, ("es", "en"), "")
+        loaded = load(tmp_path / storage).model.state_dict()
+        assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
+        assert same(average([tmp_path / storage]), loaded)
+        for table in ("positions.table", "embedding.weight"):
+            assert_close(loaded[table], weights[table], rtol=1e-3, atol=1e-4)
+        step = weights[name].abs().amax(1, keepdim=True) / (127 if storage == "int8" else 1000)
+        assert ((loaded[name] - weights[name]).abs() <= 0.51 * step).all()
+    sizes = [(tmp_path / n / "model.safetensors").stat().st_size for n in ("float16", "int8")]
+    assert sizes[1] < sizes[0]
 
 
 def mapped(path: Path) -> list[range]:

@@ -21,7 +21,7 @@ PAIRS = [
 @pytest.fixture
 def released(random_checkpoint: Path, tmp_path: Path) -> Path:
     folder = shutil.copytree(random_checkpoint, tmp_path / "es-en")
-    selftest.written(folder, PAIRS, "two pairs")
+    selftest.written(folder, {("es", "en"): PAIRS}, "two pairs")
     return folder
 
 

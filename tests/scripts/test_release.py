@@ -1,5 +1,6 @@
 """scripts/release.py: a compact copy, or the mean of several checkpoints, with its self-test."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from torch.testing import assert_close
 
 from scripts import release
 from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.tensors import read_weights
 from transformer.config import ModelConfig, UserError
+from transformer.evaluation import selftest
 from transformer.model import Transformer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +33,32 @@ def test_of_several_checkpoints_the_mean_is_released(
         assert_close(found[name].float(), tensor + 0.25, rtol=1e-3, atol=1e-3)
     assert (tmp_path / "mean" / "README.md").read_text() == "# B\n"
     assert (tmp_path / "mean" / "selftest.json").is_file()
+
+
+def test_a_model_of_both_directions_is_released_as_int8(
+    random_checkpoint: Path, tmp_path: Path
+) -> None:
+    opened, both = checkpoint.load(random_checkpoint), (("es", "en"), ("en", "es"))
+    arguments = (opened.model.config, opened.tokenizer, both, "# Both\n")
+    checkpoint.save(tmp_path / "both", opened.model.state_dict(), *arguments)
+    paths = [str(tmp_path / name) for name in ("both", "small", "again")]
+    assert release.main(["--storage", "int8", *paths[:2]]) == 0
+    assert checkpoint.load(paths[1]).directions == both
+    stored, again = (
+        read_weights(tmp_path / name / checkpoint.WEIGHTS, opened.model.config)
+        for name in ("small", "again")
+        if name == "small" or release.main(["--storage", "int8", *paths[1:]]) == 0
+    )
+    for name, tensor in opened.model.state_dict().items():
+        is_map = tensor.dim() == 2 and name != "embedding.weight"
+        assert stored[name].dtype == ("I8" if is_map else "F16")
+        assert (stored[name].values == again[name].values).all()  # a release of it is the same
+    for langs in both:
+        checks = list(selftest.run(paths[1], "cpu", "float32", langs))
+        assert [check.holds for check in checks] == [True] * 4
+    values = json.loads((tmp_path / "small" / "selftest.json").read_text(encoding="utf-8"))
+    assert list(values) == ["es-en", "en-es"]
+    assert values["en-es"]["golden"][0][0] == "Good morning."
 
 
 def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> None:

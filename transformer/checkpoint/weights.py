@@ -8,7 +8,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import safetensors
 import safetensors.torch
@@ -29,7 +29,14 @@ from transformer.checkpoint.locate import (
     read_config,
     read_json,
 )
-from transformer.checkpoint.tensors import Shapes, Stored, read, read_weights
+from transformer.checkpoint.tensors import (
+    SCALE,
+    Shapes,
+    Stored,
+    quantise_rows,
+    read,
+    read_weights,
+)
 from transformer.config import Direction, ModelConfig, UserError
 from transformer.files import existing, replaced_folder, write_text
 from transformer.model import Transformer
@@ -42,6 +49,7 @@ __all__ = [
     "WEIGHTS",
     "Checkpoint",
     "average",
+    "compact",
     "existing",
     "load",
     "load_training",
@@ -52,6 +60,8 @@ __all__ = [
     "write_text",
 ]
 
+Storage = Literal["float16", "int8"]
+TABLES = ("embedding.weight", "positions.table")  # read row by row, not multiplied with
 FILLS = {
     *(Tensor.fill_, Tensor.normal_, Tensor.uniform_, Tensor.zero_),
     *(nn.init.constant_, nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_),
@@ -111,6 +121,23 @@ def save(
 def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     safetensors.torch.save_file(ready, path)
+
+
+def compact(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:
+    """The weights as a release stores them, to be saved.
+
+    Half precision; or int8 with a scale for each row of a matrix, from which the int8 kernels
+    make the very numbers that they make of the matrix itself, and half precision elsewhere. The
+    embedding is such: it is no matrix where it is read, and 8 bits moved BLEU by 0.2 both ways.
+    """
+    stored: dict[str, Tensor] = {}
+    for name, tensor in weights.items():
+        if storage == "int8" and tensor.dim() == 2 and name not in TABLES:
+            rows, scale = quantise_rows(tensor.float().numpy())
+            stored |= {name: torch.from_numpy(rows), name + SCALE: torch.from_numpy(scale)}
+        else:
+            stored[name] = tensor.half()
+    return stored
 
 
 def _tensor(stored: Stored) -> Tensor:

@@ -7,12 +7,12 @@ small test set with its scores. `written` makes it, `run` repeats it. Knows no c
 import dataclasses
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoint.locate import SELFTEST, find, read_json
-from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.checkpoint.locate import SELFTEST, find, read_config, read_json
+from transformer.config import ComputeType, DecodeConfig, Direction, SentencePair, UserError
 from transformer.evaluation.metrics import bleu
 from transformer.files import write_text
 from transformer.translation.translator import Translator
@@ -57,16 +57,25 @@ class Check:
     seen: str
 
 
-def written(folder: Path, pairs: Sequence[tuple[str, str]], name: str) -> None:
+def written(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
     """Writes selftest.json into a checkpoint, from its own translations in float32.
 
-    `pairs` are sentences and references of a small test set, `name` says which.
+    `pairs` are sentences and references of a small test set for each direction that it serves,
+    `name` says which.
     """
-    translator = Translator.load(folder, "cpu", "float32")
+    parts = {"-".join(langs): _golden(folder, langs, pairs[langs], name) for langs in pairs}
+    values = parts if len(parts) > 1 else next(iter(parts.values()))
+    write_text(folder / SELFTEST, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+
+
+def _golden(
+    folder: Path, langs: Direction, pairs: Sequence[SentencePair], name: str
+) -> dict[str, Any]:
+    translator = Translator.load(folder, "cpu", "float32", langs)
     golden = GOLDEN.get(translator.src_lang, ())
     sources, references = [src for src, _ in pairs], [tgt for _, tgt in pairs]
     outputs = _outputs(translator, (*golden, *sources))
-    values = {
+    return {
         "golden": [list(pair) for pair in zip(golden, outputs, strict=False)],
         "test": {
             "name": name,
@@ -74,18 +83,23 @@ def written(folder: Path, pairs: Sequence[tuple[str, str]], name: str) -> None:
             "bleu": round(bleu(outputs[len(golden) :], references), 2),
         },
     }
-    write_text(folder / SELFTEST, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
 
-def run(folder: str | Path, device: str, compute_type: ComputeType) -> Iterator[Check]:
-    """The checks of a released folder, as they are done; UserError where it has none."""
+def run(
+    folder: str | Path, device: str, compute_type: ComputeType, langs: Direction | None = None
+) -> Iterator[Check]:
+    """The checks of a released folder, as they are done; UserError where it has none.
+
+    Of a folder that serves several directions for one of them, the first if none is named.
+    """
     place = find(folder)
-    golden, test = _read(place / SELFTEST)
+    langs = langs or read_config(place)[1][0]
+    golden, test = _read(place / SELFTEST, langs)
     megabytes = sum(file.stat().st_size for file in place.iterdir() if file.is_file()) / 1e6
     seen = f"{megabytes:.1f} MB, at most {MAX_MEGABYTES:.0f}"
     yield Check(name="size", holds=megabytes <= MAX_MEGABYTES, seen=seen)
     start = time.perf_counter()
-    translator = Translator.load(place, device, compute_type)
+    translator = Translator.load(place, device, compute_type, langs)
     seconds = time.perf_counter() - start
     engine = translator.decoder.compute_type
     yield Check(name="load", holds=True, seen=f"{seconds:.2f} s, {engine} on {translator.device}")
@@ -111,13 +125,14 @@ def _outputs(translator: Translator, sources: Sequence[str]) -> list[str]:
     return [result.text for result in translator.translate(sources, PLAIN)]
 
 
-def _read(path: Path) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+def _read(path: Path, langs: Direction) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     if not path.is_file():
         raise UserError(
             f"expected {path}, which scripts/release.py writes: this model has no self-test"
         )
     values = read_json(path)
     try:
+        values = values.get("-".join(langs), values)  # which a folder of one direction leaves out
         golden = [(str(source), str(output)) for source, output in values["golden"]]
         test = values["test"]
         pairs = [(str(source), str(reference)) for source, reference in test["pairs"]]

@@ -87,6 +87,19 @@ def test_a_page_without_a_server_starts_over(page: Any) -> None:
     see(page, "#target").to_have_text(ENGLISH)
 
 
+def test_a_direction_that_is_not_served_is_not_offered(page: Any) -> None:
+    served = [{"code": "es", "name": "Spanish", "targets": ["en", "es"]}]
+    page.route("**/languages", lambda route: route.fulfill(json=served))
+    page.reload()
+    see(page, "#to option").to_have_text(["English"])
+    page.fill("#source", "The weather is nice and we are going to the beach.")
+    see(page, "#status").to_have_text("The text is already in this language.")
+    see(page, "#swap").to_be_disabled()
+    page.fill("#source", FIRST)
+    see(page, "#target").to_have_text(ENGLISH)
+    see(page, "#swap").to_be_disabled()
+
+
 def test_a_file_that_is_none_is_told_of_and_sent_again(page: Any) -> None:
     file = {"name": "a.docx", "mimeType": "application/zip", "buffer": b"\x7fELF"}
     page.set_input_files("#file", file)

@@ -17,7 +17,7 @@ const strength = (share) => Math.sqrt(share).toFixed(3);
 // A heat map; rows after `step` are not yet there, its own is framed. `room` in pixels.
 export function heat(values, rows, columns, step, room, name) {
   const wide = Math.max(...rows.map((text) => text.length)) * 7.5 + 8;
-  const size = Math.max(16, Math.min(34, Math.floor((room - wide - 34) / columns.length)));
+  const size = Math.max(16, Math.min(44, Math.floor((room - wide - 34) / columns.length)));
   const isSquare = rows === columns; // then the columns are the same pieces, some still to come
   const high = Math.max(...columns.map((text) => text.length)) * 6 + 10;
   const [width, height] = [wide + size * columns.length + 34, high + size * rows.length + 4];

@@ -119,11 +119,7 @@ export function draw() {
 function chip(text, name, light, goTo, title) {
   const made = element("button", { type: "button", className: name, textContent: text, title });
   made.style.setProperty("--light", light);
-  made.addEventListener("click", () => {
-    go(goTo + 1);
-    const { parentElement } = made.isConnected ? made : {};
-    parentElement?.children[goTo]?.focus();
-  });
+  made.addEventListener("click", () => go(goTo + 1));
   return made;
 }
 
@@ -189,7 +185,8 @@ function drawHeads(upTo) {
     ...options.flat().map(({ layer, head, title }) => element("option", { value: `${layer} ${head}`, textContent: title })));
   $("head").value = `${chosen.layer} ${chosen.head}`;
   const focused = [...$("heads").querySelectorAll("button")].indexOf(document.activeElement);
-  $("heads").replaceChildren(...options.map((heads) => element("div", { className: "layer" }, ...heads.map((one) => {
+  $("heads").replaceChildren(...options.map((heads, layer) => element("div", { className: "layer" },
+    element("span", { className: "hint", textContent: t("layer", layer + 1) }), ...heads.map((one) => {
     const button = element("button", { type: "button", title: one.title },
       thumbnail(maps[one.layer][one.head], upTo), element("span", { textContent: one.name }));
     const is = one.layer === chosen.layer && one.head === chosen.head;

@@ -1,6 +1,6 @@
 // Which languages are chosen and which are served; what a text is written in.
 
-import { post } from "./api.js";
+import { Failure, post } from "./api.js";
 import { $, element } from "./dom.js";
 import { percent, t } from "./texts.js";
 
@@ -55,7 +55,13 @@ function name(found) {
 // The first characters of a text; a letter of two code units is not cut in half.
 const beginning = (text) => text.slice(0, ENOUGH).replace(/[\uD800-\uDBFF]$/, "");
 
-const detect = async (text, signal) => (await post("detect", { q: beginning(text) }, signal))[0];
+let known = { text: null, found: null }; // the last answer: a long text begins alike for long
+
+async function detect(whole, signal) {
+  const text = beginning(whole);
+  if (text !== known.text) known = { text, found: (await post("detect", { q: text }, signal))[0] };
+  return known.found;
+}
 
 // The direction that fits a text: the chosen one, or from the language it is recognised as.
 export async function directionOf(text, signal, told = () => {}) {
@@ -77,7 +83,12 @@ export async function settleOn(text, signal) {
 // Another language that the text is plainly written in than the chosen one, or null.
 export async function mistaken(text, signal) {
   if (from() === "auto" || text.trim().split(/\s+/u).length < FEW) return null;
-  const { language, confidence } = await detect(text, signal);
+  const found = await detect(text, signal).catch((error) => {
+    if (error instanceof Failure) return null; // a hint that cannot be had is no error
+    throw error;
+  });
+  if (!found) return null;
+  const { language, confidence } = found;
   return language !== from() && confidence >= SURE && targetsOf(language).length ? language : null;
 }
 

@@ -157,7 +157,9 @@ function listenToText() {
     $("source").focus();
   });
   const target = $("target");
-  target.addEventListener("click", (event) => event.target.matches(".word") && openMenu(event.target, lookAt));
+  target.addEventListener("click", (event) => {
+    if (event.target.matches(".word") && getSelection().isCollapsed) openMenu(event.target, lookAt);
+  });
   target.addEventListener("keydown", (event) => {
     if (["Enter", " "].includes(event.key) && event.target.matches(".word")) {
       event.preventDefault();
@@ -204,6 +206,7 @@ function listenToSettings() {
     });
   }
   window.addEventListener("popstate", obeyAddress);
+  window.addEventListener("online", () => work.failure && again());
 }
 
 // What the server offers; without it nothing can be translated.

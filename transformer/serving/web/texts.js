@@ -63,7 +63,7 @@ export const TEXTS = {
     mask: "The no-peek mask", maskHint: "Each position may look at itself and at what came before.",
     attention: "Attention", cross: "Target looks at source", decoderSelf: "Target looks at target",
     encoderSelf: "Source looks at source", head: "Layer and head",
-    layerHead: (layer, head) => `Layer ${layer}, head ${head}`, mean: "Mean of all",
+    layer: (layer) => `Layer ${layer}`, layerHead: (layer, head) => `Layer ${layer}, head ${head}`, mean: "Mean of all",
     mapHint: "A row per position that looks, a column per position looked at; the stronger the colour, the more.",
     headHint: "A head is named after what gets most of its attention in this sentence, if that is two fifths or more.",
     roles: {
@@ -137,7 +137,7 @@ export const TEXTS = {
     mask: "La máscara del futuro", maskHint: "Cada posición puede mirarse a sí misma y a las anteriores.",
     attention: "Atención", cross: "El destino mira al origen", decoderSelf: "El destino se mira a sí mismo",
     encoderSelf: "El origen se mira a sí mismo", head: "Capa y cabeza",
-    layerHead: (layer, head) => `Capa ${layer}, cabeza ${head}`, mean: "Media de todas",
+    layer: (layer) => `Capa ${layer}`, layerHead: (layer, head) => `Capa ${layer}, cabeza ${head}`, mean: "Media de todas",
     mapHint: "Una fila por posición que mira, una columna por posición mirada; cuanto más color, más.",
     headHint: "Una cabeza lleva el nombre de lo que más atiende en esta frase, si es dos quintos o más.",
     roles: {

@@ -32,7 +32,7 @@ export function showText({ anew = false } = {}) {
   const { paragraphs, state } = work;
   const focused = document.activeElement?.place;
   $("target").lang = to();
-  $("target").classList.toggle("busy", state === "working");
+  $("target").setAttribute("aria-busy", String(state === "working"));
   $("target").classList.toggle("old", state === "failed");
   for (const row of rows.splice(paragraphs.length)) {
     watcher.unobserve(row.right);

@@ -1,14 +1,28 @@
-// Vectors as the kernels use them: 16 numbers side by side with AVX-512, 8 with AVX2.
+// Vectors as the kernels use them: 16 numbers side by side with AVX-512, 8 with AVX2, else 4.
 //
-// The only file that knows the processor's instructions, but for the matrix unit.
+// The only file that knows a processor's instructions, but for the matrix unit. A variant says which
+// it may use: SIMD is AVX512, AVX2, NEON or GENERIC, and DOT that bytes are multiplied in fours.
 
 #pragma once
 
-#include <immintrin.h>
-
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 
-#ifdef __AVX512F__
+#define GENERIC 0
+#define NEON 1
+#define AVX2 2
+#define AVX512 3
+
+#if SIMD >= AVX2
+#include <immintrin.h>
+#elif SIMD == NEON
+#include <arm_neon.h>
+#endif
+
+namespace {
+
+#if SIMD == AVX512
 
 using Floats = __m512;
 using Integers = __m512i;
@@ -23,7 +37,7 @@ inline Floats load(const float* x) {
 inline void store(float* to, Floats x) {
     _mm512_storeu_ps(to, x);
 }
-inline Floats read_half(const uint16_t* x) {
+inline Floats load(const uint16_t* x) {  // halves
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
 }
 inline Floats multiply_add(Floats x, Floats y, Floats sum) {
@@ -72,20 +86,20 @@ inline void store_bytes(uint8_t* to, Integers x) {
 }
 // Adds the products of four unsigned and four signed bytes to each lane; without VNNI the sums of
 // two must fit 16 bits, for which input of 7 bits is small enough.
-#ifdef __AVX512VNNI__
-constexpr bool VNNI = true;
+#ifdef DOT
+constexpr int ZERO = 128, LARGEST = 127;
 inline Integers add_products(Integers sum, Integers input, Integers weight) {
     return _mm512_dpbusd_epi32(sum, input, weight);
 }
 #else
-constexpr bool VNNI = false;
+constexpr int ZERO = 64, LARGEST = 63;
 inline Integers add_products(Integers sum, Integers input, Integers weight) {
     const Integers pairs = _mm512_maddubs_epi16(input, weight);
     return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 #endif
 
-#else  // AVX2, with FMA and F16C, which came with it
+#elif SIMD == AVX2  // with FMA and F16C, which came with it
 
 using Floats = __m256;
 using Integers = __m256i;
@@ -100,7 +114,7 @@ inline Floats load(const float* x) {
 inline void store(float* to, Floats x) {
     _mm256_storeu_ps(to, x);
 }
-inline Floats read_half(const uint16_t* x) {
+inline Floats load(const uint16_t* x) {  // halves
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
 }
 inline Floats multiply_add(Floats x, Floats y, Floats sum) {
@@ -159,17 +173,148 @@ inline void store_bytes(uint8_t* to, Integers x) {
 }
 // Adds the products of four unsigned and four signed bytes to each lane; without VNNI the sums of
 // two must fit 16 bits, for which input of 7 bits is small enough.
-#ifdef __AVXVNNI__
-constexpr bool VNNI = true;
+#ifdef DOT
+constexpr int ZERO = 128, LARGEST = 127;
 inline Integers add_products(Integers sum, Integers input, Integers weight) {
     return _mm256_dpbusd_avx_epi32(sum, input, weight);
 }
 #else
-constexpr bool VNNI = false;
+constexpr int ZERO = 64, LARGEST = 63;
 inline Integers add_products(Integers sum, Integers input, Integers weight) {
     const Integers pairs = _mm256_maddubs_epi16(input, weight);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 #endif
 
+#else  // four numbers; the compiler makes of them what its processor has
+
+using Floats = float __attribute__((vector_size(16)));
+using Integers = int32_t __attribute__((vector_size(16)));
+constexpr int LANES = 4;
+
+inline Floats spread(float x) {
+    return Floats{x, x, x, x};
+}
+inline Floats load(const float* x) {
+    Floats y;
+    std::memcpy(&y, x, sizeof y);
+    return y;
+}
+inline void store(float* to, Floats x) {
+    std::memcpy(to, &x, sizeof x);
+}
+inline Floats larger(Floats x, Floats y) {
+    return x > y ? x : y;
+}
+inline Floats magnitude(Floats x) {
+    return x < 0 ? -x : x;
+}
+inline float largest(Floats x) {
+    const float low = x[0] > x[1] ? x[0] : x[1], high = x[2] > x[3] ? x[2] : x[3];
+    return low > high ? low : high;
+}
+inline float total(Floats x) {
+    return (x[0] + x[1]) + (x[2] + x[3]);
+}
+inline Floats first(int64_t n, Floats x, Floats other) {
+    return Integers{0, 1, 2, 3} < static_cast<int32_t>(n) ? x : other;
+}
+inline Integers spread(int32_t x) {
+    return Integers{x, x, x, x};
+}
+inline Integers plus(Integers x, Integers y) {
+    return x + y;
+}
+inline Integers load_bytes(const int8_t* x) {
+    Integers y;
+    std::memcpy(&y, x, sizeof y);
+    return y;
+}
+inline void store(int32_t* to, Integers x) {
+    std::memcpy(to, &x, sizeof x);
+}
+inline void store_bytes(uint8_t* to, Integers x) {
+    for (int i = 0; i < LANES; ++i) to[i] = static_cast<uint8_t>(x[i]);
+}
+// For whole numbers from -126 to 127: the power is put together from its exponent's bits.
+inline Floats times_power_of_two(Floats x, Floats whole) {
+    const Integers bits = (__builtin_convertvector(whole, Integers) + 127) << 23;
+    Floats power;
+    std::memcpy(&power, &bits, sizeof power);
+    return x * power;
+}
+constexpr int ZERO = 0, LARGEST = 127;  // both factors have a sign
+
+#if SIMD == NEON
+inline Floats load(const uint16_t* x) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x)));
+}
+inline uint16_t to_half(float x) {
+    return vget_lane_u16(vreinterpret_u16_f16(vcvt_f16_f32(vdupq_n_f32(x))), 0);
+}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) {
+    return vfmaq_f32(sum, x, y);
+}
+inline Floats whole_part(Floats x) {
+    return vrndnq_f32(x);
+}
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
+    const int8x16_t x = (int8x16_t)input, w = (int8x16_t)weight;
+#ifdef DOT
+    return vdotq_s32(sum, x, w);
+#else
+    const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(w)), high = vmull_high_s8(x, w);
+    return sum + vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
 #endif
+}
+#else
+inline Floats load(const uint16_t* x) {  // halves but for infinities: exponents moved by 112
+    const Integers half = {x[0], x[1], x[2], x[3]}, size = (half & 0x7fff) << 13;
+    Floats y;
+    std::memcpy(&y, &size, sizeof y);
+    y *= 0x1p112f;
+    return (half & 0x8000) != 0 ? -y : y;
+}
+inline uint16_t to_half(float x) {  // to the nearest, of two the even one
+    const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+    x = std::fabs(x);
+    if (!(x < 65520)) return sign | (x != x ? 0x7e00 : 0x7c00);
+    int exponent;
+    std::frexp(x, &exponent);
+    exponent = exponent < -13 ? -13 : exponent;
+    const int steps = static_cast<int>(std::nearbyint(std::ldexp(x, 11 - exponent)));
+    return sign | static_cast<uint16_t>(steps + ((exponent + 13) << 10));
+}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) {
+    return x * y + sum;
+}
+inline Floats whole_part(Floats x) {  // the nearest, of two the one away from zero
+    const Integers whole = __builtin_convertvector(x + (x < 0 ? spread(-0.5f) : spread(0.5f)),
+                                                   Integers);
+    return __builtin_convertvector(whole, Floats);
+}
+inline Integers add_products(Integers sum, Integers input, Integers weight) {
+    using Bytes = int8_t __attribute__((vector_size(16)));
+    using Shorts = int16_t __attribute__((vector_size(32)));
+    using Pairs = int32_t __attribute__((vector_size(32)));
+    using Fours = int64_t __attribute__((vector_size(32)));
+    const Shorts products = __builtin_convertvector((Bytes)input, Shorts) *
+                            __builtin_convertvector((Bytes)weight, Shorts);
+    const Pairs pairs = ((Pairs)products << 16 >> 16) + ((Pairs)products >> 16);
+    return sum + __builtin_convertvector((Fours)pairs, Integers) +
+           __builtin_convertvector((Fours)pairs >> 32, Integers);
+}
+#endif
+inline Integers rounded(Floats x) {
+    return __builtin_convertvector(whole_part(x), Integers);
+}
+
+#endif
+
+#if SIMD >= AVX2
+inline uint16_t to_half(float x) {
+    return _cvtss_sh(x, 0);
+}
+#endif
+
+}  // namespace

@@ -26,9 +26,9 @@ from transformer.checkpoint.locate import (
     WEIGHTS,
     described,
     find,
-    read_config,
     read_json,
 )
+<<<<<<< HEAD
 from transformer.checkpoint.tensors import (
     SCALE,
     Shapes,
@@ -38,6 +38,11 @@ from transformer.checkpoint.tensors import (
     read_weights,
 )
 from transformer.config import Direction, ModelConfig, UserError
+=======
+from transformer.checkpoint.reader import open_checkpoint
+from transformer.checkpoint.tensors import Shapes, Stored, read, read_weights
+from transformer.config import Direction, ModelConfig
+>>>>>>> 01570c1 (WIP2)
 from transformer.files import existing, replaced_folder, write_text
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
@@ -54,7 +59,6 @@ __all__ = [
     "load",
     "load_training",
     "load_weights",
-    "read_vocabulary",
     "replaced_folder",
     "save",
     "write_text",
@@ -152,14 +156,6 @@ def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]
     return {name: _tensor(stored) for name, stored in read(path, shapes).items()}
 
 
-def read_vocabulary(path: Path) -> Tokenizer:
-    """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
-    try:
-        return Tokenizer(sums.read_checked(path))
-    except (OSError, ValueError) as error:
-        raise UserError(f"expected a tokeniser in {path}: {error}") from error
-
-
 class _Unfilled(TorchFunctionMode):
     """Builds modules without first values: memory that is never touched costs nothing.
 
@@ -176,22 +172,16 @@ class _Unfilled(TorchFunctionMode):
 
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     """Reads a checkpoint, in evaluation mode and float32; a defect of the folder is a UserError."""
-    path = find(folder)
-    config, directions = read_config(path)
-    tokenizer = read_vocabulary(path / VOCABULARY)
-    if tokenizer.vocab_size != config.vocab_size:
-        raise UserError(
-            f"expected {config.vocab_size} pieces in {path / VOCABULARY}, "
-            f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
-        )
-    stored = read_weights(path / WEIGHTS, config)
+    opened = open_checkpoint(folder)
+    path = opened.folder
+    stored = read_weights(path / WEIGHTS, opened.config)
     with _Unfilled():
-        model = Transformer(config)
+        model = Transformer(opened.config)
     model.load_state_dict({name: _tensor(s).float() for name, s in stored.items()}, assign=True)
     return Checkpoint(
         model=model.to(device).eval(),
-        tokenizer=tokenizer,
-        directions=directions,
+        tokenizer=opened.tokenizer,
+        directions=opened.directions,
         folder=path,
     )
 

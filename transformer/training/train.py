@@ -10,6 +10,7 @@ from typing import Any
 from transformer import plots
 from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.reader import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
     CorpusConfig,
@@ -154,7 +155,7 @@ def _prepare(
         request.corpus,
         model,
         request.cache,
-        weights.read_vocabulary(named) if named else before,
+        read_vocabulary(named) if named else before,
     )
 
 

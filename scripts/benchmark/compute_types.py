@@ -2,9 +2,8 @@
 
     python -m scripts.benchmark.compute_types --model checkpoints/es-en --test newstest2013.parquet
 
-The plain model translates every sentence of the test sets greedily, and so does the engine in each
-of its compute types; int8 also on PyTorch's kernels, which run where this project's cannot be
-compiled. A sentence counts as the same if each of its tokens is. On a CPU.
+The plain model translates every sentence of the test sets greedily, and so does the native decoder
+in each of its compute types. A sentence counts as the same if each of its tokens is. On a CPU.
 """
 
 import argparse
@@ -14,36 +13,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from scripts.benchmark.tables import described, environment, markdown
 from transformer.command import run_command
 from transformer.config import DecodeConfig
-from transformer.decoding.cpu_engine import Engine
-from transformer.decoding.linear import fits_native
-from transformer.decoding.search import BatchDecoder, StepModel
+from transformer.decoding import native
+from transformer.decoding.decoder import Decoder, model_decoder
+from transformer.decoding.search import BatchDecoder
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
 from transformer.translation.translator import Translation, Translator
 
 GREEDY = DecodeConfig(scores=False)
-HEADS = ("test set", "decoded by", "BLEU", "to float32", "the plain model's tokens")
+HEADS = ("test set", "decoded by", "BLEU", "to the model", "the plain model's tokens")
 
 
-def ways(plain: Translator) -> dict[str, Callable[[], StepModel]]:
+def ways(plain: Translator) -> dict[str, Callable[[], Decoder]]:
     """What decodes, by name; each packs the weights when it is called."""
     model = plain.model
-    engines: dict[str, Callable[[], StepModel]] = {
-        "plain model": lambda: model,
-        "float32": lambda: Engine(model, "float32"),
-        "bfloat16": lambda: Engine(model, "bfloat16"),
-        "int8, PyTorch's": lambda: Engine(model, "int8", use_native=False),
+    found: dict[str, Callable[[], Decoder]] = {
+        "plain model": lambda: BatchDecoder(model, "float32"),
+        "plain model, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
     }
-    if fits_native(model.config):
-        engines["int8, own kernels"] = lambda: Engine(model, "int8")
-    return engines
+    if native.library() is not None and native.fits(model.config):
+        found["float32"] = lambda: model_decoder(model, "float32")
+        found["int8"] = lambda: model_decoder(model, "int8")
+    return found
 
 
 def rows(
     sets: Sequence[TestSet], translations: Mapping[str, Sequence[Translation]]
 ) -> Iterator[list[str]]:
-    """By test set and way: BLEU, its difference to float32, how many sentences are the same.
+    """By test set and way: BLEU, its difference to the model, how many sentences are the same.
 
     `found` has the translations of all sets, one set after the other.
     """
@@ -55,7 +53,7 @@ def rows(
         tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
         for name, score in scores.items():
             same = sum(a == b for a, b in zip(tokens[name], tokens["plain model"], strict=True))
-            gap, n_same = score - scores["float32"], f"{same:,} of {end - start:,}"
+            gap, n_same = score - scores["plain model"], f"{same:,} of {end - start:,}"
             yield [test_set.name, name, f"{score:.2f}", f"{gap:+.2f}", n_same]
         start = end
 
@@ -69,13 +67,13 @@ def compare(args: argparse.Namespace) -> None:
     sources = [source for test_set in sets for source in test_set.sources]
     translations = {}
     for name, packed in ways(plain).items():
-        plain.decoder = BatchDecoder(packed())
+        plain.decoder = packed()
         translations[name] = plain.translate(sources, GREEDY)
         print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
     print(f"{'-'.join(langs)}: {args.model}; {described(environment())}\n")
     print(markdown(HEADS, rows(sets, translations)))
-    if "int8, own kernels" not in translations:
-        print("\nskipped: int8 on own kernels, which need AVX2, a C++ compiler and fitting widths")
+    if "int8" not in translations:
+        print("\nskipped: the native decoder, which needs a C++ compiler and fitting widths")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -22,15 +22,16 @@ from transformer.config import (
     ModelConfig,
     UserError,
 )
-from transformer.decoding.cpu_engine import Engine
+from transformer.decoding import decoder as ours
+from transformer.decoding import native
 from transformer.decoding.search import BatchDecoder
 from transformer.export import to_ctranslate2, to_huggingface
 from transformer.model import Transformer, source_batch
 
 WEIGHTS = "weights.pt"
-OURS = ("plain", "engine", "native")  # the last is the engine with its own compiled kernels
+OURS = ("plain", "native")  # the model in PyTorch, and the decoder in C++
 NAMES = (
-    "plain float32", "engine float32", "engine bfloat16", "engine int8", "native int8",
+    "plain float32", "native float32", "native int8",
     "Hugging Face float32", "Hugging Face bfloat16", "CTranslate2 float32", "CTranslate2 int8",
 )  # fmt: skip
 Ids = list[list[int]]
@@ -56,7 +57,6 @@ class Setting:
 BATCHES: dict[str, tuple[tuple[int, Literal["sentences", "tokens"]], ...]] = {
     "plain": ((1024, "tokens"), (2048, "tokens"), (4096, "tokens")),
     "native": ((1024, "tokens"), (2048, "tokens"), (4096, "tokens")),
-    "engine": ((1024, "tokens"), (2048, "tokens"), (4096, "tokens")),
     "Hugging Face": ((32, "sentences"), (64, "sentences"), (128, "sentences")),
     "CTranslate2": ((32, "sentences"), (64, "sentences"), (1024, "tokens"), (2048, "tokens")),
 }
@@ -109,13 +109,11 @@ def open_decoder(name: str, folder: Path) -> Decoder:
         return CTranslate2(folder, name)
     model = read_weights(folder)
     if family(name) == "plain":
-        return Ours(model)
-    if family(name) in OURS:
-        native = family(name) == "native"
-        engine = Engine(model, cast(ComputeType, compute_type(name)), use_native=native)
-        if native and not engine.is_native:
-            raise UserError("it needs AVX2, a C++ compiler and widths that 64 divides")
-        return Ours(engine)
+        return Ours(BatchDecoder(model, "float32"))
+    if family(name) == "native":
+        if native.library() is None or not native.fits(model.config):
+            raise UserError("it needs a C++ compiler at installation and widths that 64 divides")
+        return Ours(ours.model_decoder(model, cast(ComputeType, compute_type(name))))
     return HuggingFace(model, getattr(torch, compute_type(name)))
 
 
@@ -128,22 +126,24 @@ def read_weights(folder: Path) -> Transformer:
 
 
 class Ours:
-    """The plain model, or the fast engine, by the search that `Translator` uses."""
+    """The plain model or the native decoder, as `Translator` uses them."""
 
-    def __init__(self, model: Transformer | Engine) -> None:
-        self.model = model
+    def __init__(self, decoder: ours.Decoder) -> None:
+        self.decoder = decoder
 
     def configure(self, setting: Setting) -> None:
         """The threads of all workers: the search itself gives each batch one."""
-        torch.set_num_threads(setting.workers * setting.threads)
+        n_threads = setting.workers * setting.threads
+        torch.set_num_threads(n_threads)
+        if isinstance(self.decoder, native.NativeDecoder):
+            self.decoder.n_threads = n_threads
 
     def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
         """In bulk or alone."""
         config = dataclasses.replace(config, scores=False)  # nor do the others give any
         if setting.unit == "tokens":
             config = dataclasses.replace(config, batch_tokens=setting.batch)
-        hypotheses = BatchDecoder(self.model).search(sources, config)
-        return [list(best.ids) for best, *_ in hypotheses]
+        return [list(best.ids) for best, *_ in self.decoder.search(sources, config)]
 
 
 def batches(sources: Ids, size: int) -> Iterator[list[int]]:

@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from transformer.config import DecodeConfig
+from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.decoding import search as search_module
-from transformer.decoding.cpu_engine import Engine
-from transformer.decoding.search import BatchDecoder, Hypothesis, StepModel, search
+from transformer.decoding.hypothesis import Hypothesis
+from transformer.decoding.search import BatchDecoder, search
 from transformer.model import Transformer, source_batch
 
 Make = Callable[..., Transformer]
 SOURCES = [[4 + (7 * i + j) % 9 for j in range(1 + 5 * i % 11)] for i in range(23)]
-Search = Callable[[StepModel, Tensor, DecodeConfig], list[list[Hypothesis]]]
+Search = Callable[[Transformer, Tensor, DecodeConfig], list[list[Hypothesis]]]
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def two_threads() -> Iterator[None]:
 
 
 def alone(
-    model: StepModel, sources: Sequence[Sequence[int]], config: DecodeConfig
+    model: Transformer, sources: Sequence[Sequence[int]], config: DecodeConfig
 ) -> list[list[Hypothesis]]:
     torch.set_num_threads(1)
     return [search(model, source_batch([ids]), config)[0] for ids in sources]
@@ -41,21 +41,14 @@ def assert_same(found: list[list[Hypothesis]], right: list[list[Hypothesis]]) ->
 
 
 @pytest.mark.parametrize(
-    ("packed", "beam_size", "batch_tokens", "n_threads"),
-    [
-        (True, 1, 1, 2),  # a batch for each source
-        (True, 1, 40, 3),
-        (True, 3, 60, 2),
-        (True, 3, 4096, 1),
-        (False, 1, 40, 2),
-        (False, 3, 4096, 2),
-    ],
+    ("beam_size", "batch_tokens", "n_threads"),
+    [(1, 1, 2), (1, 40, 3), (3, 60, 2), (3, 4096, 1)],  # the first: a batch for each source
 )
 def test_each_source_has_the_result_that_it_has_alone_in_its_place(
-    make_wanderer: Make, packed: bool, beam_size: int, batch_tokens: int, n_threads: int
+    make_wanderer: Make, beam_size: int, batch_tokens: int, n_threads: int
 ) -> None:
     torch.set_num_threads(n_threads)
-    model: StepModel = Engine(make_wanderer(), "float32") if packed else make_wanderer()
+    model = make_wanderer()
     config = DecodeConfig(beam_size=beam_size, n_best=beam_size, batch_tokens=batch_tokens)
     found = BatchDecoder(model).search(SOURCES, config)
     assert len({own[0].ids for own in found}) > 5
@@ -78,7 +71,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, before: Callable[[Tensor], None]) -> 
     """Runs a function with each batch, just before its search."""
 
     def watched(
-        model: StepModel, src: Tensor, config: DecodeConfig, prefix: Sequence[int]
+        model: Transformer, src: Tensor, config: DecodeConfig, prefix: Sequence[int]
     ) -> list[list[Hypothesis]]:
         before(src)
         return search(model, src, config, prefix=prefix)
@@ -140,7 +133,34 @@ def test_an_error_of_a_worker_comes_out_and_the_threads_are_as_before(
 
 
 def test_results_without_scores_are_the_same_ids(make_wanderer: Make) -> None:
-    model = Engine(make_wanderer(), "float32")
+    model = make_wanderer()
     scored = BatchDecoder(model).search(SOURCES, DecodeConfig())
     bare = BatchDecoder(model).search(SOURCES, DecodeConfig(scores=False))
     assert [own[0].ids for own in bare] == [own[0].ids for own in scored]
+
+
+def test_the_alignment_is_the_last_layers_attention_to_the_source(make_wanderer: Make) -> None:
+    model = make_wanderer()
+    decoder = BatchDecoder(model)
+    for source, (best,) in zip(
+        SOURCES, decoder.search(SOURCES, DecodeConfig(), aligned=True), strict=True
+    ):
+        assert best.alignment.shape == (len(best.ids) + 1, len(source) + 1)
+        assert best.alignment.sum(1) == pytest.approx(1, abs=1e-5)
+    assert decoder.search(SOURCES, DecodeConfig())[0][0].alignment is None
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "auto"])
+def test_the_plain_model_runs_in_the_type_that_is_asked_for(
+    make_wanderer: Make, name: ComputeType
+) -> None:
+    model = make_wanderer()
+    decoder = BatchDecoder(model, name)
+    assert decoder.compute_type == ("bfloat16" if name == "bfloat16" else "float32")
+    assert all(own[0].ids for own in decoder.search(SOURCES, DecodeConfig()))
+    assert model.embedding.weight.dtype == torch.float32
+
+
+def test_the_plain_model_has_no_int8(make_wanderer: Make) -> None:
+    with pytest.raises(UserError, match="expected float32 or bfloat16 for the plain model"):
+        BatchDecoder(make_wanderer(), "int8")

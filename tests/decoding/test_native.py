@@ -1,334 +1,420 @@
-"""The engine's own kernels: against integer arithmetic in PyTorch; how they are compiled."""
+"""The native decoder: against the plain model, against integer arithmetic, and against misuse."""
 
 import ctypes
 import os
+import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
-from transformer.config import BOS_ID
+from transformer.checkpoint.reader import open_checkpoint
+from transformer.config import ComputeType, DecodeConfig, UserError
+from transformer.decoding import decoder as decoder_module
 from transformer.decoding import native
-from transformer.decoding.cpu_engine import Engine
-from transformer.decoding.native import PANEL, NativeLinear
-from transformer.model import Transformer, source_batch
+from transformer.decoding.decoder import model_decoder, open_decoder
+from transformer.decoding.hypothesis import Hypothesis
+from transformer.decoding.native import NativeDecoder
+from transformer.decoding.search import BatchDecoder
+from transformer.model import Transformer
 
+ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[..., Transformer]
-HERE = native.library() is not None  # as on any processor with AVX2 and a C++ compiler
-# What the kernels are compiled for, and whether this processor can run that.
-ARCHITECTURES = {
-    "native": HERE,
-    "skylake-avx512": HERE and torch.cpu._is_avx512_supported(),
-    "haswell": HERE,
-}
-every_kernel = pytest.mark.usefixtures("kernels")
-FUNCTIONS = {"none": lambda x: x, "relu": F.relu, "gelu": F.gelu}
+SIZES = {"d_model": 64, "n_heads": 4, "d_ff": 128, "vocab_size": 197, "max_len": 40}
+SHAPES: Sequence[dict[str, Any]] = (
+    {"norm": "post"},
+    {"norm": "pre", "activation": "gelu", "n_heads": 1},
+    {"norm": "post", "activation": "gelu", "positions": "learned", "n_decoder_layers": 3},
+    {"norm": "pre", "positions": "learned", "n_encoder_layers": 1, "vocab_size": 64},
+    {"norm": "pre", "d_model": 192, "n_heads": 4, "n_decoder_layers": 1},
+)
+SOURCES = [[4 + (7 * i + j * j) % 60 for j in range(1 + 5 * i % 23)] for i in range(29)] + [[]]
+CONFIGS = (
+    DecodeConfig(scores=False),
+    DecodeConfig(),
+    DecodeConfig(beam_size=4, n_best=4),
+    DecodeConfig(beam_size=3, n_best=2, no_repeat_ngram=2, alpha=1.0, max_ratio=0.7),
+    DecodeConfig(no_repeat_ngram=1, max_ratio=3.0, batch_tokens=30),
+)
+here = pytest.mark.skipif(native.library() is None, reason="the native decoder was not built")
+pytestmark = here
+VARIANTS = ("generic", "avx2", "avxvnni", "avx512", "avx512vnni", "amx", "neon", "neondot")
+LIMITS = {"avx2": 63, "avx512": 63}  # of quantised inputs; 127 elsewhere
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES)
-def kernels(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[None]:
-    """The kernels as other processors compile them."""
-    if not ARCHITECTURES[request.param]:
-        pytest.skip(f"no compiler here, or this processor is no {request.param}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "ARCHITECTURE", request.param)
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("kernels")))
-        native.library.cache_clear()
-        try:
-            assert native.library() is not None, f"the kernels do not compile for {request.param}"
-            yield
-        finally:
-            native.library.cache_clear()
-
-
-def largest() -> int:
-    """The largest number that an input is quantised to."""
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each set of instructions that this processor has."""
+    name: str = request.param
+    monkeypatch.setenv(native.VARIANT, name)
     opened = native.library()
     assert opened is not None
-    return ctypes.c_int32.in_dll(opened, "LARGEST").value
+    shape = native._Shape(64, 64, 1, 1, 1, 64, 8, 0, 0, 0)
+    handle = opened.decoder_open(ctypes.byref(shape), name.encode(), 1)
+    if not handle:
+        pytest.skip(f"this processor has no {name}")
+    opened.decoder_close(handle)
+    return name
 
 
-def random_map(n_in: int, n_out: int) -> tuple[Tensor, Tensor]:
-    random = torch.Generator().manual_seed(n_in + n_out)
-    return torch.randn(n_out, n_in, generator=random), torch.randn(n_out, generator=random)
-
-
-def rounded_map(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """What the kernel should give: both sides rounded to integers, their product exact."""
-    scale = weight.abs().amax(1).clamp(min=1e-12).double() / 127
-    step = x.abs().amax(1, keepdim=True).clamp(min=1e-20).double() / largest()
-    product = (x / step).round() @ (weight / scale[:, None]).round().T
-    return (product * step * scale + bias).float()
-
-
-def on_a_grid(n_rows: int, n_in: int) -> Tensor:
-    """Rows that lose nothing when they are rounded: whole numbers times a power of two."""
-    random = torch.Generator().manual_seed(n_rows)
-    limit = largest()
-    whole = torch.randint(-limit, limit + 1, (n_rows, n_in), generator=random)
-    whole[:, 3] = limit
-    return whole * 2.0 ** torch.randint(-8, 9, (n_rows, 1), generator=random)
-
-
-@every_kernel
-@pytest.mark.parametrize("n_rows", [*range(1, 18), 31, 32, 33, 49, 247])  # tiles of 6, 16 and 32
-@pytest.mark.parametrize("n_out", [1, 63, 64, 65, 200])
-def test_the_product_is_that_of_the_integers(n_rows: int, n_out: int) -> None:
-    weight, bias = random_map(128, n_out)
-    x = on_a_grid(n_rows, 128)
-    found = NativeLinear(weight, bias)(x)
-    assert found.shape == (n_rows, n_out)
-    torch.testing.assert_close(found, rounded_map(x, weight, bias), rtol=1e-5, atol=1e-4)
-
-
-@every_kernel
-@pytest.mark.parametrize("activation", FUNCTIONS)
-def test_the_activation_follows_the_product(activation: str) -> None:
-    weight, bias = random_map(64, 70)
-    x = on_a_grid(9, 64) / 2**10
-    right = FUNCTIONS[activation](rounded_map(x, weight, bias))
-    found = NativeLinear(weight, bias, activation)(x)
-    torch.testing.assert_close(found, right, rtol=1e-4, atol=1e-4)
-
-
-@every_kernel
-@pytest.mark.parametrize("size", [1e-30, 1e-15, 1.0, 1e15, 1e30])
-def test_rows_of_any_size_keep_their_precision(size: float) -> None:
-    """Below 1e-20 a row counts as zeros; a step of rounding may differ in a few places."""
-    weight, bias = random_map(256, 100)
-    x = torch.randn(7, 256, generator=torch.Generator().manual_seed(4)) * size
-    found, right = NativeLinear(weight, 0 * bias)(x).double(), F.linear(x, weight).double()
-    assert found.isfinite().all()
-    if size >= 1e-15:
-        assert (found - right).norm() < 0.02 * right.norm()
-        step = rounded_map(x, weight, 0 * bias)
-        assert (found - step).norm() < 0.002 * right.norm()
-    else:
-        assert not found.any()
-
-
-@every_kernel
-def test_the_largest_numbers_do_not_overflow() -> None:
-    """All inputs and weights at their extremes: sums of pairs come near to 16 bits."""
-    for sign in (1.0, -1.0):
-        x, weight = torch.full((7, 2048), sign), torch.ones(64, 2048)
-        found = NativeLinear(weight, torch.zeros(64))(x)
-        torch.testing.assert_close(found, torch.full((7, 64), sign * 2048), rtol=1e-5, atol=0)
-
-
-@every_kernel
-def test_rows_of_zeros_give_the_bias_and_disturb_no_other() -> None:
-    weight, bias = random_map(64, 50)
-    x = on_a_grid(8, 64)
-    run = NativeLinear(weight, bias)
-    mixed = x.clone()
-    mixed[[0, 5]] = 0.0
-    found = run(mixed)
-    assert torch.equal(found[[0, 5]], bias.expand(2, -1))
-    others = [1, 2, 3, 4, 6, 7]
-    assert torch.equal(found[others], run(x)[others])
-
-
-@every_kernel
-def test_channels_without_weights_give_their_bias() -> None:
-    weight, bias = random_map(64, 50)
-    weight[7] = 0.0
-    assert torch.equal(NativeLinear(weight, bias)(on_a_grid(3, 64))[:, 7], bias[7].expand(3))
-
-
-@every_kernel
-@pytest.mark.parametrize("place", range(13))
-def test_a_row_has_the_result_that_it_has_alone(place: int) -> None:
-    weight, bias = random_map(192, 130)
-    x = torch.randn(13, 192, generator=torch.Generator().manual_seed(1))
-    run = NativeLinear(weight, bias)
-    assert torch.equal(run(x)[place], run(x[place : place + 1])[0])
-
-
-@every_kernel
-def test_rows_that_do_not_lie_side_by_side_are_read_right() -> None:
-    run = NativeLinear(*random_map(64, 50))
-    x = on_a_grid(7, 64).T.contiguous().T
-    assert not x.is_contiguous()
-    assert torch.equal(run(x), run(x.contiguous()))
-
-
-def wide_model(make_model: Make, **changes: Any) -> Transformer:
-    sizes = {"d_model": 64, "n_heads": 4, "d_ff": 128, "vocab_size": 3 * PANEL + 5, "max_len": 40}
-    model = make_model(**{**sizes, **changes})
-    with torch.no_grad():  # signals of the usual size
-        for layer in [*model.encoder, *model.decoder]:
-            for parameter in layer.parameters():
-                parameter.mul_(0.3 if parameter.dim() > 1 else 1.0)
+def small_model(make_model: Make, **changes: Any) -> Transformer:
+    """Wide enough for vectors, with signals of the usual size."""
+    model = make_model(**{**SIZES, **changes})
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and "embedding" not in name and "positions" not in name:
+                parameter.mul_(0.3)
     return model
 
 
-@every_kernel
-@pytest.mark.parametrize("norm", ["post", "pre"])
-@torch.inference_mode()
-def test_a_row_of_the_decoder_has_the_result_that_it_has_alone(make_model: Make, norm: str) -> None:
-    """Exactly: over 20 steps, of sentences of several lengths, in a batch and one by one."""
-    engine = Engine(wide_model(make_model, norm=norm), "int8")
-    sources = [[4, 5, 6], list(range(4, 24)), [9], [11, 4, 12, 12]]
-    tgt = torch.randint(4, 190, (4, 20), generator=torch.Generator().manual_seed(2))
-    tgt[:, 0] = BOS_ID
-    start = engine.encode(source_batch(sources))
-    alone = [engine.encode(source_batch(sources)).select(torch.tensor([i])) for i in range(4)]
-    together = start
-    for ids in tgt.split(1, dim=1):
-        logits, together = engine.decode(ids, together)
-        for i, state in enumerate(alone):
-            own, alone[i] = engine.decode(ids[i : i + 1], state)
-            assert torch.equal(own[0], logits[i])
+def assert_alike(found: list[list[Hypothesis]], right: list[list[Hypothesis]]) -> None:
+    assert [[h.ids for h in own] for own in found] == [[h.ids for h in own] for own in right]
+    for own, others in zip(found, right, strict=True):
+        scores = [h.score for h in others]
+        assert [h.score for h in own] == pytest.approx(scores, abs=2e-4, rel=1e-5, nan_ok=True)
 
 
-@every_kernel
-@pytest.mark.parametrize("n_heads", [1, 4])  # heads of 64 channels and of 16
-@pytest.mark.parametrize("norm", ["post", "pre"])
-@torch.inference_mode()
-def test_the_engine_gives_nearly_the_logits_of_the_model(
-    make_model: Make, norm: str, n_heads: int
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.beam_size} beams")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_float32_finds_what_the_plain_model_finds(
+    make_model: Make, variant: str, shape: dict[str, Any], config: DecodeConfig
 ) -> None:
-    model = wide_model(make_model, norm=norm, n_heads=n_heads)
-    engine = Engine(model, "int8")
-    assert engine.is_native
-    src = source_batch([[4, 5, 6], list(range(4, 39))])
-    tgt = torch.randint(4, 190, (2, 35), generator=torch.Generator().manual_seed(2))
-    right, _ = model.decode(tgt, model.encode(src))
-    found, state = [], engine.encode(src)
-    for ids in tgt.split(1, dim=1):
-        logits, state = engine.decode(ids, state)
-        found.append(logits)
-    assert (torch.cat(found, dim=1) - right).norm() < 0.04 * right.norm()
+    model = small_model(make_model, **shape)
+    found = model_decoder(model, "float32").search(SOURCES, config)
+    assert_alike(found, BatchDecoder(model).search(SOURCES, config))
+    assert len({h.ids for own in found for h in own}) > len(SOURCES) // 2
 
 
-@every_kernel
-@torch.inference_mode()
-def test_beams_of_a_sentence_read_the_source_of_their_own_sentence(make_model: Make) -> None:
-    engine = Engine(wide_model(make_model), "int8")
-    src = source_batch([[4, 5, 6], list(range(4, 24))])
-    ids = torch.tensor([[7], [8], [9], [9], [8], [7]])
-    found, _ = engine.decode(ids, engine.encode(src).repeat(3))
-    rows = torch.tensor([0, 0, 0, 1, 1, 1])
-    right, _ = engine.decode(ids, engine.encode(src).select(rows))
-    assert torch.equal(found, right)
-
-
-@pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache folder of the test's own, and `library` as at the start of a process."""
-    if not torch.cpu._is_avx2_supported():
-        pytest.skip("needs AVX2")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    native.library.cache_clear()
-    yield tmp_path
-    monkeypatch.undo()
-    native.library.cache_clear()
-
-
-def files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def script(folder: Path, text: str) -> str:
-    """A program that stands for a compiler."""
-    path = folder / "compiler"
-    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return str(path)
-
-
-def test_without_a_compiler_there_are_no_kernels(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("config", CONFIGS[1:3], ids=["greedy", "beams"])
+def test_a_forced_prefix_is_continued_as_the_plain_model_does(
+    make_model: Make, config: DecodeConfig
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert native.library() is None
-    assert not files(empty_cache)
+    model, prefix = small_model(make_model), [10, 4, 7, 5] * 10
+    for n in (1, 3, 20, 38):
+        found = model_decoder(model, "float32").search(SOURCES, config, prefix=prefix[:n])
+        right = BatchDecoder(model).search(SOURCES, config, prefix=prefix[:n])
+        assert_alike(found, right)
 
 
-def test_without_avx2_there_are_no_kernels(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def released(name: str, number: int) -> tuple[Any, list[list[int]]]:
+    """A released model, opened, and sentences of the test set that lies in the repository."""
+    opened = open_checkpoint(ROOT / "checkpoints" / name)
+    lines = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    column = 0 if name.startswith("es") else 1
+    return opened, [opened.tokenizer.encode(line.split("\t")[column]) for line in lines[:number]]
+
+
+@pytest.mark.parametrize("config", CONFIGS[1:3], ids=["greedy", "beams"])
+@pytest.mark.parametrize("name", ["es-en", "en-es"])
+def test_the_released_models_say_in_float32_what_the_plain_model_says(
+    name: str, config: DecodeConfig
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_avx2_supported", lambda: False)
-    assert native.library() is None
-    assert not files(empty_cache)
+    opened, sources = released(name, 60)
+    decoder = open_decoder(opened, "cpu", "float32")
+    assert_alike(
+        decoder.search(sources, config), BatchDecoder(decoder.model).search(sources, config)
+    )
 
 
-HALF = 'while [ "$1" != -o ]; do shift; done; echo half > "$2"; exit 1'
+@pytest.mark.slow
+@pytest.mark.parametrize("config", CONFIGS[:4], ids=["bare", "greedy", "beams", "no repeats"])
+@pytest.mark.parametrize("name", ["es-en", "en-es"])
+def test_the_released_models_say_so_of_a_whole_test_set(name: str, config: DecodeConfig) -> None:
+    opened, sources = released(name, 500)
+    decoder = open_decoder(opened, "cpu", "float32")
+    assert_alike(
+        decoder.search(sources, config), BatchDecoder(decoder.model).search(sources, config)
+    )
+    int8 = open_decoder(opened, "cpu", "int8").search(sources, config)
+    plain = decoder.search(sources, config)
+    same = sum(own[0].ids == others[0].ids for own, others in zip(int8, plain, strict=True))
+    assert same > 0.85 * len(sources)
 
 
-@pytest.mark.parametrize("text", ["exit 1", HALF, "exit 0"])
-def test_where_the_compiler_fails_there_are_no_kernels_and_nothing_is_left(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+@pytest.mark.parametrize("config", CONFIGS[:3], ids=["bare", "greedy", "beams"])
+def test_a_sentence_has_the_result_that_it_has_alone(
+    make_model: Make, variant: str, kind: ComputeType, config: DecodeConfig
 ) -> None:
-    compiler = script(tmp_path, text)
-    monkeypatch.setattr(shutil, "which", lambda name: compiler)
-    assert native.library() is None
-    assert files(empty_cache) == [Path(compiler)]
+    """To the last bit of the score: whatever the batch, the threads, and who shares a product."""
+    decoder = model_decoder(small_model(make_model), kind)
+    assert isinstance(decoder, NativeDecoder)
+    decoder.n_threads = 1
+    alone = [decoder.search([source], config)[0] for source in SOURCES]
+    for n_threads in (1, 2, 3):
+        decoder.n_threads = n_threads
+        assert_same(decoder.search(SOURCES, config), alone)
+        assert_same(decoder.search(SOURCES[:1], config), alone[:1])
 
 
-def test_a_cache_that_cannot_be_written_means_no_kernels(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def assert_same(found: list[list[Hypothesis]], right: list[list[Hypothesis]]) -> None:
+    assert repr(found) == repr(right)  # in which no number is what is not a number
+
+
+def test_int8_is_the_same_where_its_inputs_have_as_many_bits() -> None:
+    opened, sources = released("es-en", 40)
+    found: dict[int, list[list[Hypothesis]]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("avx2", "avx512", "avxvnni", "avx512vnni", "amx"):
+            patch.setenv(native.VARIANT, name)
+            try:
+                decoder = open_decoder(opened, "cpu", "int8")
+            except UserError:
+                continue
+            results = decoder.search(sources, DecodeConfig(scores=False))
+            right = found.setdefault(LIMITS.get(name, 127), results)
+            same = [one[0].ids == other[0].ids for one, other in zip(results, right, strict=True)]
+            assert sum(same) >= 0.9 * len(sources)  # exponentials are summed up in another order
+
+
+def aligned(decoder: Any, config: DecodeConfig, prefix: Sequence[int] = ()) -> list[Any]:
+    found = decoder.search(SOURCES, config, prefix=prefix, aligned=True)
+    return [h.alignment for own in found for h in own]
+
+
+@pytest.mark.parametrize("prefix", [(), (10, 4)])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_the_alignment_is_that_of_the_plain_model(
+    make_model: Make, beam_size: int, prefix: tuple[int, ...]
 ) -> None:
-    blocked = empty_cache / "file"
-    blocked.touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    assert native.library() is None
+    model = small_model(make_model, n_decoder_layers=3)
+    config = DecodeConfig(beam_size=beam_size, n_best=beam_size)
+    found = aligned(model_decoder(model, "float32"), config, prefix)
+    for own, right in zip(found, aligned(BatchDecoder(model), config, prefix), strict=True):
+        np.testing.assert_allclose(own, right, atol=2e-5)
 
 
-def test_without_a_home_there_are_no_kernels(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def product(
+    variant: str, int8: bool, x: Any, weight: Any, bias: Any, after: int = 0
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """x W^T + b by the library: (R, D_in), (D_out, D_in), (D_out,) -> (R, D_out)."""
+    opened = native.library()
+    assert opened is not None
+    y = np.empty((len(x), len(weight)), dtype=np.float32)
+    numbers = [np.ascontiguousarray(one, dtype=np.float32) for one in (weight, bias, x)]
+    weight, bias, x = numbers
+    done = opened.decoder_product(
+        variant.encode(), int8, weight.ctypes.data, bias.ctypes.data, *weight.shape,
+        x.ctypes.data, len(x), after, y.ctypes.data,
+    )  # fmt: skip
+    assert done, opened.decoder_error()
+    return y
+
+
+def rounded_product(x: Any, weight: Any, bias: Any, limit: int) -> Any:
+    """What int8 should give: both sides rounded to integers, their product exact."""
+    scale = np.abs(weight).max(1, keepdims=True).clip(1e-12) / 127
+    step = np.abs(x).max(1, keepdims=True).clip(1e-20) / limit
+    return np.rint(x / step) @ np.rint(weight / scale).T * step * scale.T + bias
+
+
+@pytest.mark.parametrize("n_rows", [*range(1, 9), 16, 17, 33, 247])  # tiles of 5, 6, 16 and 32
+@pytest.mark.parametrize("n_out", [1, 63, 65, 200])
+def test_the_product_is_that_of_the_integers(variant: str, n_rows: int, n_out: int) -> None:
+    random = np.random.default_rng(n_rows)
+    limit = LIMITS.get(variant, 127)
+    x = random.integers(-limit, limit + 1, (n_rows, 128)).astype(np.float64)
+    x[:, 3] = limit
+    x *= 2.0 ** random.integers(-8, 9, (n_rows, 1))
+    weight = random.integers(-127, 128, (n_out, 128)).astype(np.float64)
+    weight[:, 5] = 127
+    weight *= 2.0 ** random.integers(-4, 4, (n_out, 1))
+    bias = random.standard_normal(n_out)
+    found = product(variant, True, x, weight, bias)
+    np.testing.assert_allclose(found, rounded_product(x, weight, bias, limit), 1e-5, 1e-4)
+    np.testing.assert_allclose(
+        product(variant, False, x, weight, bias), x @ weight.T + bias, 1e-5, 1e-4
+    )
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-15, 1.0, 1e15, 1e30])
+def test_rows_of_any_size_keep_their_precision(variant: str, size: float) -> None:
+    """Below 1e-20 a row counts as zeros."""
+    random = np.random.default_rng(4)
+    weight, x = random.standard_normal((100, 256)), random.standard_normal((7, 256)) * size
+    found = product(variant, True, x, weight, np.zeros(100))
+    if size < 1e-20:
+        assert not found.any()
+    else:
+        right = x @ weight.T
+        assert np.linalg.norm(found - right) < 0.02 * np.linalg.norm(right)
+
+
+def test_the_largest_numbers_do_not_overflow(variant: str) -> None:
+    """All inputs and weights at their extremes: sums of pairs come near to 16 bits."""
+    for sign in (1.0, -1.0):
+        found = product(variant, True, np.full((7, 2048), sign), np.ones((64, 2048)), np.zeros(64))
+        np.testing.assert_allclose(found, np.full((7, 64), sign * 2048), 1e-5)
+
+
+@pytest.mark.parametrize("after", [2, 3])
+def test_the_activation_follows_the_product(variant: str, after: int) -> None:
+    random = np.random.default_rng(after)
+    weight, x, bias = (random.standard_normal(shape) for shape in ((70, 64), (9, 64), 70))
+    y = torch.from_numpy(product(variant, False, x / 8, weight, bias))
+    right = y.relu() if after == 2 else torch.nn.functional.gelu(y)
+    found = torch.from_numpy(product(variant, False, x / 8, weight, bias, after))
+    torch.testing.assert_close(found, right, rtol=1e-5, atol=1e-5)
+
+
+def test_the_native_decoder_takes_what_it_can_compute(make_model: Make) -> None:
+    wide, narrow = small_model(make_model), make_model()
+    assert isinstance(model_decoder(wide), NativeDecoder)
+    assert model_decoder(wide).compute_type == "int8"
+    assert isinstance(model_decoder(wide, "bfloat16"), BatchDecoder)
+    assert model_decoder(narrow).compute_type == "float32"
+    with pytest.raises(UserError, match="expected widths that 64 divides for int8; use float32"):
+        model_decoder(narrow, "int8")
+
+
+def test_a_variant_that_does_not_run_here_is_said(
+    make_model: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", homeless)
-    assert native.library() is None
+    monkeypatch.setenv(native.VARIANT, "z80")
+    with pytest.raises(UserError, match="TRANSFORMER_MARCH=z80: this processor cannot run"):
+        model_decoder(small_model(make_model))
 
 
-def test_a_broken_file_in_the_cache_means_no_kernels(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_library_the_plain_model_translates_and_says_so_once(
+    make_model: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def write_nonsense(compiler: str, target: Path) -> None:
-        target.parent.mkdir(parents=True)
-        target.write_text("no library", encoding="utf-8")
+    monkeypatch.setattr(native, "library", lambda: None)
+    decoder_module._tell_of_missing_library.cache_clear()
+    model = small_model(make_model)
+    for _ in range(2):
+        assert isinstance(model_decoder(model), BatchDecoder)
+    (record,) = caplog.records
+    assert "Install g++, then this project again" in record.getMessage()
+    with pytest.raises(UserError, match="native decoder, which was not built, for int8"):
+        model_decoder(model, "int8")
 
-    monkeypatch.setattr(native, "_compile", write_nonsense)
-    monkeypatch.setattr(shutil, "which", lambda name: name)
-    assert native.library() is None
+
+def weights_of(model: Transformer) -> dict[str, Any]:
+    return {name: tensor.numpy() for name, tensor in model.state_dict().items()}
 
 
-def test_the_kernels_are_compiled_once_and_found_again(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_weights_of_another_model_are_refused(make_model: Make) -> None:
+    model = small_model(make_model, norm="pre")
+    weights = weights_of(model)
+    weights["decoder_norm.bias"] = np.ones(3)
+    with pytest.raises(
+        ValueError, match=r"expected decoder_norm.bias of shape \(64,\), got \(3,\)"
+    ):
+        NativeDecoder(model.config, weights.items(), "int8", lambda: model)
+    del weights["decoder_norm.bias"]
+    with pytest.raises(ValueError, match=r"expected weights named decoder_norm.bias"):
+        NativeDecoder(model.config, weights.items(), "int8", lambda: model)
+
+
+@pytest.mark.parametrize(
+    ("sources", "prefix", "message"),
+    [
+        ([[4, 10**6]], (), "expected ids below 197, got 1000000"),
+        ([[4], [-1]], (), "expected ids below 197, got -1"),
+        ([[4] * 40], (), "expected a source of at most 39 tokens, got 40"),
+        ([[4]], [5] * 39, "expected a prefix of at most 38 tokens, got 39"),
+        ([[4]], [197], "expected ids below 197, got 197"),
+    ],
+)
+def test_what_the_model_cannot_read_is_an_error_not_a_crash(
+    make_model: Make, sources: list[list[int]], prefix: Sequence[int], message: str
 ) -> None:
-    if shutil.which("g++") is None and shutil.which("clang++") is None:
-        pytest.skip("needs a C++ compiler")
-    first = native.library()
-    assert first is not None
-    assert native.library() is first
-    (kept,) = files(empty_cache)
-    assert kept.parent == empty_cache / "transformer-translation"
-    assert os.access(kept, os.R_OK)
-    native.library.cache_clear()  # as in a later process, on a machine without a compiler
-
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(subprocess, "run", refuse)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert native.library() is not None
-    assert files(empty_cache) == [kept]
+    with pytest.raises(ValueError, match=message):
+        model_decoder(small_model(make_model)).search(sources, DecodeConfig(), prefix=prefix)
 
 
-@every_kernel
-def test_an_id_that_is_no_token_is_an_error_not_a_crash(make_model: Make) -> None:
-    engine = Engine(wide_model(make_model), "int8")
-    with pytest.raises(IndexError, match="expected ids below"):
-        engine.encode(torch.tensor([[4, 10**6, 2]]))
+def test_weights_that_overflow_end_the_search(make_model: Make) -> None:
+    model = small_model(make_model, norm="pre")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1e30)
+    for kind in ("float32", "int8"):
+        for config in CONFIGS:
+            found = NativeDecoder(model.config, weights_of(model).items(), kind, lambda: model)
+            assert all(own for own in found.search(SOURCES, config))
+
+
+def test_any_calls_end_in_results_or_an_error(make_model: Make) -> None:
+    """1,500 calls with lengths and settings at and beyond their bounds."""
+    decoder = model_decoder(small_model(make_model, max_len=12))
+    rng = random.Random(1)
+    errors = 0
+    for _ in range(1500):
+        beams = rng.choice((1, 1, 2, 5))
+        config = DecodeConfig(
+            beam_size=beams, n_best=rng.randint(1, beams), no_repeat_ngram=rng.choice((0, 0, 1, 2)),
+            max_ratio=rng.choice((0.01, 1.0, 50.0)), batch_tokens=rng.choice((1, 40, 4096)),
+            scores=rng.random() < 0.5,
+        )  # fmt: skip
+        most = 196 if rng.random() < 0.9 else 200
+        sources = [
+            [rng.randint(-(most > 196), most) for _ in range(rng.choice((0, 1, 5, 10, 11, 11)))]
+            for _ in range(rng.choice((0, 1, 2, 7)))
+        ]
+        prefix = [rng.randint(0, 196) for _ in range(rng.choice((0, 0, 0, 3, 10, 11)))]
+        right = all(0 <= i < 197 for source in sources for i in source) and len(prefix) <= 10
+        try:
+            found = decoder.search(sources, config, prefix=prefix, aligned=rng.random() < 0.3)
+        except ValueError:
+            errors += 1
+            assert not right
+            continue
+        assert right
+        assert [1 <= len(own) <= config.n_best for own in found] == [True] * len(sources)
+        assert all(list(h.ids[: len(prefix)]) == prefix for own in found for h in own)
+    assert 50 < errors < 600
+
+
+def python(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], text=True, capture_output=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )  # fmt: skip
+
+
+def test_a_translation_imports_no_torch() -> None:
+    done = python(
+        "import sys\nfrom transformer.cli import main\n"
+        "assert main(['hola']) == 0\nassert main(['--selftest', '--from', 'es']) == 0\n"
+        "assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+KERNELS = Path(native.__file__).parent / "kernels"
+FLAGS = ("-std=c++17", "-g", "-O1", "-fPIC", "-shared", "-pthread", "-w")
+
+
+def compiled(compiler: str, folder: Path, *flags: str) -> Path:
+    """The library, compiled in another way."""
+    sources = [str(path) for path in (*KERNELS.glob("*.cpp"), *KERNELS.glob("variants/*.cpp"))]
+    built = folder / "_native.so"
+    subprocess.run([compiler, *FLAGS, *flags, "-o", str(built), *sources], check=True)
+    return built
+
+
+@pytest.mark.slow
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    """The tests of this file, with a library that watches its memory and its arithmetic."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs g++")
+    built = compiled(compiler, tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover")
+    runtime = subprocess.run([compiler, "-print-file-name=libasan.so"], text=True,
+                             capture_output=True, check=True).stdout.strip()  # fmt: skip
+    code = (
+        "import sys, pathlib, pytest\nfrom transformer.decoding import native\n"
+        "native.PLACES = [pathlib.Path(sys.argv[1])]\n"
+        "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', "
+        "'-k', 'not torch and not released', sys.argv[2]]))"
+    )
+    done = python(
+        code, str(built), __file__, LD_PRELOAD=runtime, ASAN_OPTIONS="detect_leaks=0",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, ModelConfig
-from transformer.decoding.cpu_engine import RUN, Engine
+from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.search import (
-    Hypothesis,
+    RUN,
     _topk,
     beam_search,
+    fast_argmax,
     greedy_search,
     length_limits,
     length_penalty,
@@ -287,12 +288,11 @@ def test_without_scores_greedy_search_finds_the_same_ids(
     make_wanderer: Make, prefix: tuple[int, ...]
 ) -> None:
     model = make_wanderer()
-    for one in (model, Engine(model, "float32")):
-        scored = search(one, SRC, DecodeConfig(), prefix=prefix)
-        bare = search(one, SRC, DecodeConfig(scores=False), prefix=prefix)
-        assert [found[0].ids for found in bare] == [found[0].ids for found in scored]
-        assert all(math.isnan(found[0].score) for found in bare)
-        assert not any(math.isnan(found[0].score) for found in scored)
+    scored = search(model, SRC, DecodeConfig(), prefix=prefix)
+    bare = search(model, SRC, DecodeConfig(scores=False), prefix=prefix)
+    assert [found[0].ids for found in bare] == [found[0].ids for found in scored]
+    assert all(math.isnan(found[0].score) for found in bare)
+    assert not any(math.isnan(found[0].score) for found in scored)
 
 
 @pytest.mark.parametrize("number", [1, 2, 8])
@@ -341,12 +341,11 @@ def test_no_ngram_comes_twice_if_none_may(
     model = make_model()
     config = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=scores, max_ratio=4.0)
     blocked = dataclasses.replace(config, no_repeat_ngram=n)
-    for one in (model, Engine(model, "float32")):
-        assert any(repeats(h.ids, n) for found in search(one, SRC, config) for h in found)
-        for src, found in zip(ALONE, search(one, SRC, blocked), strict=True):
-            assert not any(repeats(h.ids, n) for h in found)
-            if scores and beam_size == 1:
-                assert found[0].score == pytest.approx(log_prob(model, src, found[0].ids), abs=1e-4)
+    assert any(repeats(h.ids, n) for found in search(model, SRC, config) for h in found)
+    for src, found in zip(ALONE, search(model, SRC, blocked), strict=True):
+        assert not any(repeats(h.ids, n) for h in found)
+        if scores and beam_size == 1:
+            assert found[0].score == pytest.approx(log_prob(model, src, found[0].ids), abs=1e-4)
 
 
 def test_a_block_of_longer_ngrams_than_the_text_changes_nothing(make_wanderer: Make) -> None:
@@ -355,3 +354,12 @@ def test_a_block_of_longer_ngrams_than_the_text_changes_nothing(make_wanderer: M
         config = DecodeConfig(beam_size=size)
         blocked = dataclasses.replace(config, no_repeat_ngram=30)
         assert search(model, SRC, blocked) == search(model, SRC, config)
+
+
+@pytest.mark.parametrize("size", [2, 63, 64, 65, 1001])  # runs of 64, with and without a rest
+def test_the_highest_logit_is_found_where_argmax_finds_it(size: int) -> None:
+    logits = torch.randn(40, size, generator=torch.Generator().manual_seed(2))
+    logits[3, [size // 2, size - 1]] = 9.0  # of equals, the first
+    logits[4] = -torch.inf
+    assert fast_argmax(logits).tolist() == logits.argmax(-1).tolist()
+    assert fast_argmax(logits[:, 1:]).tolist() == logits[:, 1:].argmax(-1).tolist()

@@ -28,7 +28,7 @@ def translator(
     model = make_model(
         vocab_size=phrase_tokenizer.vocab_size, max_len=64, n_decoder_layers=3, norm=request.param
     )
-    return Translator(model, phrase_tokenizer, ("es", "en"), compute_type="float32")
+    return Translator.of(model, phrase_tokenizer, ("es", "en"), "float32")
 
 
 @pytest.fixture

@@ -15,11 +15,12 @@ from torch import Tensor
 
 from transformer.config import EOS_ID, PAD_ID, DecodeConfig, ModelConfig, UserError
 from transformer.decoding import search as search_module
-from transformer.decoding.search import Hypothesis
+from transformer.decoding.hypothesis import Hypothesis
+from transformer.decoding.search import pick_device
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import translator as translate
-from transformer.translation.translator import Candidate, Translation, Translator, pick_device
+from transformer.translation.translator import Candidate, Translation, Translator
 
 LONG = "La casa que mi hermano quiere comprar en la ciudad mañana temprano "
 TEXTS = [
@@ -165,7 +166,7 @@ def test_a_character_that_fits_no_model_is_an_error(phrase_tokenizer: Tokenizer)
         vocab_size=phrase_tokenizer.vocab_size, d_model=4, n_heads=1, n_encoder_layers=1,
         n_decoder_layers=1, d_ff=4, max_len=4,
     )  # fmt: skip
-    small = Translator(Transformer(config), phrase_tokenizer, ("es", "en"))
+    small = Translator.of(Transformer(config), phrase_tokenizer, ("es", "en"))
     with pytest.raises(UserError, match="expected room for a character, but '中'"):
         small.translate(["中"])
 
@@ -272,7 +273,7 @@ def test_a_stream_reads_at_most_two_windows_ahead(translator: Translator, echoes
             sizes.append(len(texts))
             return super().translate(texts, decode)
 
-    slow = Slow(translator.model, translator.tokenizer, ("es", "en"))
+    slow = Slow(translator.decoder, translator.tokenizer, ("es", "en"))
     for number, result in enumerate(slow.stream(lines(), window=window)):
         assert result.source == f"línea {number}"
         assert n_read - number <= 2 * window + 2
@@ -312,7 +313,7 @@ def test_a_stream_that_is_left_early_stops_reading(translator: Translator, echoe
 def test_a_translator_says_what_it_is(translator: Translator, random_checkpoint: Path) -> None:
     assert (translator.src_lang, translator.tgt_lang) == ("es", "en")
     assert translator.name == str(random_checkpoint)
-    assert translator.device == torch.device("cpu")
+    assert translator.device == "cpu"
     assert not translator.model.training
 
 

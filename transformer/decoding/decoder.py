@@ -1,13 +1,104 @@
-"""Source ids in, hypotheses out: what translation knows of a search, and which one it gets."""
+"""Source ids in, hypotheses out: what translation knows of a search, and which search it gets.
 
-import dataclasses
+The native decoder where it was built and the device is a CPU, else the plain model, for which
+torch is imported.
+"""
+
+import functools
+import logging
 from collections.abc import Sequence
-from typing import Any, Protocol
-from transformer.config import DecodeConfig
-Ids = Sequence[int]
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Hypothesis:
-    ids: tuple[int, ...]
-    score: float
-    alignment: Any = None
+from transformer.checkpoint.reader import Opened
+from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
+from transformer.decoding import native
+from transformer.decoding.hypothesis import Hypothesis, Ids
+
+if TYPE_CHECKING:
+    from transformer.model import Transformer
+
+GPUS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # files of their drivers: torch need not say
+logger = logging.getLogger(__name__)
+
+
+class Decoder(Protocol):
+    """A search over one model."""
+
+    config: ModelConfig
+    compute_type: ComputeType  # of its matrix products
+    device: str  # where it computes
+
+    @property
+    def model(self) -> "Transformer":
+        """The plain model, which is loaded when it is first asked for."""
+        ...
+
+    def search(
+        self,
+        sources: Sequence[Ids],
+        config: DecodeConfig,
+        *,
+        prefix: Ids = (),
+        aligned: bool = False,
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each source, best first, in the order of the sources."""
+        ...
+
+
+def open_decoder(
+    opened: Opened, device: str = "auto", compute_type: ComputeType = "auto"
+) -> Decoder:
+    """A decoder with the weights of a checkpoint; a type that cannot be computed is a UserError."""
+    if _on_cpu(device) and _is_native(opened.config, compute_type):
+        kind: ComputeType = "float32" if compute_type == "float32" else "int8"
+        return native.NativeDecoder(
+            opened.config, opened.weights(), kind, functools.partial(_plain_model, opened.folder)
+        )
+    from transformer.decoding.search import BatchDecoder, pick_device
+
+    return BatchDecoder(_plain_model(opened.folder, str(pick_device(device))), compute_type)
+
+
+def model_decoder(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
+    """A decoder for a model in memory, whose later changes do not reach a native one."""
+    if model.device.type == "cpu" and _is_native(model.config, compute_type):
+        kind: ComputeType = "float32" if compute_type == "float32" else "int8"
+        weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())
+        return native.NativeDecoder(model.config, weights, kind, lambda: model)
+    from transformer.decoding.search import BatchDecoder
+
+    return BatchDecoder(model, compute_type)
+
+
+def _plain_model(folder: Path, device: str = "cpu") -> "Transformer":
+    from transformer.checkpoint import weights
+
+    return weights.load(folder, device).model
+
+
+def _on_cpu(device: str) -> bool:
+    """Whether a device is the CPU; `auto` is where there is no GPU."""
+    return device == "cpu" or (device == "auto" and not any(Path(name).exists() for name in GPUS))
+
+
+def _is_native(config: ModelConfig, compute_type: ComputeType) -> bool:
+    """Whether the native decoder takes this model and type; UserError where only it would."""
+    there = native.library() is not None
+    if there and native.fits(config) and compute_type != "bfloat16":
+        return True
+    if compute_type == "int8":
+        reason = "widths that 64 divides" if there else "the native decoder, which was not built"
+        raise UserError(f"expected {reason} for int8; use float32")
+    if not there:
+        _tell_of_missing_library()
+    return False
+
+
+@functools.cache
+def _tell_of_missing_library() -> None:
+    logger.warning(
+        "the fast decoder was not built when this was installed, as there was no C++ compiler: "
+        "translating with the plain model, which takes several times as long. "
+        "Install g++, then this project again."
+    )

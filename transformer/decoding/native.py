@@ -12,15 +12,22 @@ import ctypes
 import functools
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
-from transformer.decoding.decoder import Hypothesis, Ids
+from transformer.decoding.hypothesis import Hypothesis, Ids
 
+if TYPE_CHECKING:
+    from transformer.model import Transformer
+
+INTERFACE = 1  # counts the changes of what is called: see interface.cpp
+PLACES = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
 # A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
 VARIANT = "TRANSFORMER_MARCH"
 WIDTHS = 64  # what d_model and d_ff are a multiple of; the channels of a head of a quarter
@@ -51,11 +58,13 @@ class _Results(Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The compiled library; None where it was not built."""
-    built = sorted(Path(__file__).parent.glob("_native*.so"))
-    if not built:
+    """The compiled library; None where it was not built, or from other sources than these."""
+    built = next((place for place in PLACES if place.exists()), None)
+    if built is None:
         return None
-    opened = ctypes.CDLL(str(built[0]))
+    opened = ctypes.CDLL(str(built))
+    if c_int32.in_dll(opened, "decoder_interface").value != INTERFACE:
+        return None
     arguments = {
         "decoder_error": [],
         "decoder_open": [POINTER(_Shape), c_char_p, c_int32],
@@ -97,15 +106,19 @@ class NativeDecoder:
         self,
         config: ModelConfig,
         weights: Iterable[tuple[str, np.ndarray]],
-        compute_type: ComputeType = "int8",
+        compute_type: ComputeType,
+        plain: "Callable[[], Transformer]",
     ) -> None:
-        """Packs the weights, one after the other; other than the model's are a UserError."""
+        """Packs the weights, one after the other; ValueError unless they are those of `config`.
+
+        `plain` loads the plain model with the same weights.
+        """
         opened = library()
         if opened is None:
             raise UserError("expected the native decoder; it was not built at installation")
         self._library, self._handle = opened, None
         self.config, self.compute_type = config, compute_type
-        self.n_threads = default_threads()
+        self.n_threads, self._plain = default_threads(), plain
         shape = _Shape(
             config.vocab_size, config.d_model, config.n_heads, config.n_encoder_layers,
             config.n_decoder_layers, config.d_ff, config.max_len,
@@ -123,21 +136,21 @@ class NativeDecoder:
         if getattr(self, "_handle", None):
             self._library.decoder_close(self._handle)
 
+    @functools.cached_property
+    def model(self) -> "Transformer":
+        """The plain model, which is loaded when it is first asked for."""
+        return self._plain()
+
     def _read(self, weights: Iterable[tuple[str, np.ndarray]]) -> None:
         missing = self._parameters()
         for name, numbers in weights:
-            index, shape = missing.pop(name, (-1, ()))
-            if index < 0 or shape != numbers.shape:
-                raise UserError(
-                    f"expected {name} of shape {shape or 'none'}, got {numbers.shape}: "
-                    "weights and configuration are not of one model"
-                )
+            index, shape = missing.pop(name)
+            if shape != numbers.shape:
+                raise ValueError(f"expected {name} of shape {shape}, got {numbers.shape}")
             numbers = np.ascontiguousarray(numbers, dtype=np.float32)
-            if not np.isfinite(numbers).all():
-                raise UserError(f"expected numbers in {name}, got some that are not finite")
             self._library.decoder_read(self._handle, index, numbers.ctypes.data)
         if missing:
-            raise UserError(f"expected weights named {', '.join(sorted(missing)[:3])}; got none")
+            raise ValueError(f"expected weights named {', '.join(missing)}")
 
     def _parameters(self) -> dict[str, tuple[int, tuple[int, ...]]]:
         """The number and the shape of each parameter of the model, by name."""
@@ -167,8 +180,9 @@ class NativeDecoder:
         lengths = array("q", map(len, sources))
         forced = array("i", prefix)
         found = self._library.decoder_search(
-            self._handle, *_view(ids)[:1], *_view(lengths), *_view(forced), ctypes.byref(settings)
-        )
+            self._handle, ids.buffer_info()[0], lengths.buffer_info()[0], len(sources),
+            forced.buffer_info()[0], len(forced), ctypes.byref(settings),
+        )  # fmt: skip
         if not found:
             raise ValueError(self._library.decoder_error().decode())
         try:
@@ -184,29 +198,21 @@ def default_threads() -> int:
     return int(asked) if asked.isdecimal() and int(asked) else len(os.sched_getaffinity(0))
 
 
-def _view(numbers: "array[int]") -> tuple[int, int]:
-    """Address and length."""
-    return numbers.buffer_info()
-
-
 def _hypotheses(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
     """What the library found, as the values of Python."""
-    found: list[list[Hypothesis]] = []
     place = start = looked = 0
+    hypotheses: list[list[Hypothesis]] = []
     for source, length in enumerate(n_source):
-        own: list[Hypothesis] = []
-        for place in range(place, place + results.counts[source]):
+        hypotheses.append([])
+        for _ in range(results.counts[source]):
             end = start + results.lengths[place]
-            ids = tuple(results.ids[start:end])
-            shares = None
+            ids, shares = tuple(results.ids[start:end]), None
             if aligned:
                 size = (len(ids) + 1) * length
                 shares = np.array(results.looked[looked : looked + size], dtype=np.float32)
                 shares, looked = shares.reshape(-1, length), looked + size
-            own.append(Hypothesis(ids, results.scores[place], shares))
-            start = end
-        place += 1
-        found.append(own)
-    return found
+            hypotheses[-1].append(Hypothesis(ids, results.scores[place], shares))
+            place, start = place + 1, end
+    return hypotheses

@@ -45,7 +45,7 @@ class Translates(Protocol):
     @property
     def tgt_lang(self) -> str: ...
     @property
-    def device(self) -> object: ...
+    def device(self) -> str: ...
     def translate(self, texts: Sequence[str], decode: DecodeConfig) -> Sequence[Translated]: ...
 
 
@@ -111,7 +111,7 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         tgt_lang=languages[1],
         decode=request.decode if any(s.translator for s in opened) else None,
         guard=request.guard,
-        machine=machine(str(system.translator.device) if system.translator else "none"),
+        machine=machine(system.translator.device if system.translator else "none"),
         sets=tuple(reports),
     )
     write_text(folder / JSON_NAME, to_json(report))

@@ -103,7 +103,7 @@ def run(
     seconds = time.perf_counter() - start
     engine = translator.decoder.compute_type
     yield Check(name="load", holds=True, seen=f"{seconds:.2f} s, {engine} on {translator.device}")
-    exact = engine == "float32" and translator.device.type == "cpu"
+    exact = engine == "float32" and translator.device == "cpu"
     outputs = _outputs(translator, [source for source, _ in golden])
     pairs = zip(golden, outputs, strict=True)
     wrong = [

@@ -72,9 +72,7 @@ class Validation:
             if not pairs:
                 return scores
             sources, references = zip(*pairs, strict=True)
-            translator = Translator(
-                model, self.tokenizer, langs, "validation", "float32", self.directions
-            )
+            translator = Translator.of(model, self.tokenizer, langs, "float32", self.directions)
             results = translator.translate(sources)
             each["-".join(langs)] = bleu([result.text for result in results], references)
         scores["bleu"] = sum(each.values()) / len(each)

@@ -12,8 +12,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence, Set
 
-import torch
-
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.placeholders import find
@@ -57,7 +55,7 @@ class GuardedTranslator(TextTranslator):
         self._foreign = foreign(translator.tokenizer)
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> str:
         """Where the model computes."""
         return self.translator.device
 

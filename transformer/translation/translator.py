@@ -11,17 +11,16 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import torch
-
-from transformer.checkpoint import weights
+from transformer.checkpoint.reader import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
-from transformer.decoding.cpu_engine import Engine
-from transformer.decoding.search import BatchDecoder, Decoder
-from transformer.model import Transformer
+from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
 from transformer.text.sentences import Segment, Span, segments, split_long
 from transformer.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from transformer.model import Transformer
 
 WINDOW = 2048  # texts of a stream that are in memory at once
 GREEDY = DecodeConfig()
@@ -59,19 +58,6 @@ class Translation:
     def tokens(self) -> tuple[str, ...]:
         """The best translation's pieces."""
         return self.candidates[0].tokens
-
-
-def pick_device(name: str) -> torch.device:
-    """`auto` is a GPU where there is one; a device that is not there is a UserError."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"expected a device such as cpu or cuda, got {name!r}: {reason}") from error
-    return device
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,28 +148,18 @@ class Translator(TextTranslator):
 
     def __init__(
         self,
-        model: Transformer,
+        decoder: Decoder,
         tokenizer: Tokenizer,
-        langs: tuple[str, str],
+        langs: Direction,
         name: str = "model",
-        compute_type: ComputeType = "auto",
         directions: Sequence[Direction] = (),
     ) -> None:
-        """Packs the model for a CPU; elsewhere it runs as it is.
-
-        Of several `directions` the model is told which by the first piece of a source.
-        """
-        self.model = model.eval()
-        self.decoder: Decoder = BatchDecoder(model)
-        if model.device.type == "cpu":
-            engine = Engine(model, compute_type)
-            self.decoder = BatchDecoder(engine, engine.compute_type)
-        self.tokenizer = tokenizer
+        """Of several `directions` the model is told which by the first piece of a source."""
+        self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
         self.src_lang, self.tgt_lang = langs
-        self.name = name
-        self.config = model.config
+        self.config, self.device = decoder.config, decoder.device
 
     @classmethod
     def load(
@@ -197,13 +173,25 @@ class Translator(TextTranslator):
 
         `langs` is the direction asked for; without it the first that the checkpoint serves.
         """
-        opened = weights.load(folder, pick_device(device))
+        opened = open_checkpoint(folder)
         langs, directions = langs or opened.directions[0], opened.directions
         if langs not in directions:
             there = ", ".join("-".join(pair) for pair in directions)
             raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} is for {there}")
-        model, tokenizer = opened.model, opened.tokenizer
-        return cls(model, tokenizer, langs, str(folder), compute_type, directions)
+        decoder = open_decoder(opened, device, compute_type)
+        return cls(decoder, opened.tokenizer, langs, str(folder), directions)
+
+    @classmethod
+    def of(
+        cls,
+        model: "Transformer",
+        tokenizer: Tokenizer,
+        langs: Direction,
+        compute_type: ComputeType = "auto",
+        directions: Sequence[Direction] = (),
+    ) -> Self:
+        """A model in memory."""
+        return cls(model_decoder(model.eval(), compute_type), tokenizer, langs, "model", directions)
 
     def towards(self, langs: Direction) -> Self:
         """The same model for another direction that it serves; nothing is loaded again."""
@@ -213,9 +201,9 @@ class Translator(TextTranslator):
         return other
 
     @property
-    def device(self) -> torch.device:
-        """Where the model computes."""
-        return self.model.device
+    def model(self) -> "Transformer":
+        """The plain model; where the native decoder works it is loaded when first asked for."""
+        return self.decoder.model
 
     def split(self, text: str) -> Layout:
         """The sentences of a text, and nothing kept."""

@@ -8,7 +8,11 @@
 
 #include "search.h"
 
+#pragma GCC visibility push(default)
 extern "C" {
+
+extern const int32_t decoder_interface;
+const int32_t decoder_interface = 1;  // as native.py counts
 
 // What a search found, in flat arrays: hypotheses of each source, ids and shares of each hypothesis.
 struct Results {
@@ -172,3 +176,4 @@ int32_t decoder_product(const char* variant_name, int32_t int8, const float* wei
         0);
 }
 }
+#pragma GCC visibility pop

@@ -1,0 +1,22 @@
+"""What a search finds."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+Ids = Sequence[int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished translation: its ids without special ones, and its score in nats.
+
+    Greedy search scores with the sum of the log-probabilities, end mark included; beam search
+    divides that by the length penalty.
+    """
+
+    ids: tuple[int, ...]
+    score: float
+    # Where asked for: how much each step, that of the end mark too, looked at each source token and
+    # its end mark in the last layer, heads averaged: a NumPy array (T + 1, S).
+    alignment: Any = dataclasses.field(default=None, compare=False, repr=False)

@@ -194,12 +194,12 @@ TOPS = """side => [...document.querySelectorAll(`${side} > div`)].filter((one) =
 def test_only_what_is_seen_is_looked_into(open_page: Callable[..., Any]) -> None:
     page = open_page(viewport={"width": 1280, "height": 800})
     page.fill("#source", "\n".join(f"Tengo {n} gatos." for n in range(60)))
-    see(page, "#target > div:first-child .word >> nth=0").to_be_attached()
+    see(page, "#target > div:last-child .word >> nth=0").to_be_attached()  # where the cursor is
     page.wait_for_timeout(1000)
-    last = page.locator("#target > div:last-child .word")
-    assert last.count() == 0
-    page.evaluate("document.querySelector('#source').scrollTop = 5000")
-    playwright.expect(last.first).to_be_attached()
+    first = page.locator("#target > div:first-child .word")
+    assert first.count() == 0
+    page.evaluate("document.querySelector('#source').scrollTop = 0")
+    playwright.expect(first.first).to_be_attached()
 
 
 def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]) -> None:
@@ -211,6 +211,9 @@ def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]
     line = float(page.evaluate("parseFloat(getComputedStyle(document.body).lineHeight)")) * 1.5
     assert len(left) == len(right) == 12
     assert max(abs(a - b) for a, b in zip(left, right, strict=True)) <= line
+    bottom = "one => one.scrollHeight - one.clientHeight - one.scrollTop"
+    for pane in ("#source", "#target"):  # the cursor is at the end, and so is its translation
+        assert page.locator(pane).evaluate(bottom) <= 1
     page.evaluate("document.querySelector('#source').scrollTop = 400")
     page.wait_for_timeout(200)
     assert abs(page.evaluate("document.querySelector('#target').scrollTop") - 400) <= line

@@ -92,6 +92,7 @@ function arrange() {
   });
   tops = [left, right];
   follow();
+  if (source.scrollTop) drive(0); // it may have been scrolled before there was a translation
 }
 
 // The words behind the text field break into the same lines, and move with it.
@@ -109,20 +110,22 @@ function across(height, from, to) {
   return to[i] + share * (to[i + 1] - to[i]);
 }
 
-function scrollTogether() {
+let driven = null; // the pane that follows the other one: its own event is no wish of the reader
+
+function drive(side) {
   const panes = [$("source"), $("target")];
-  let driven = null; // the pane that follows: its own event is no wish of the reader
-  panes.forEach((pane, side) => pane.addEventListener("scroll", () => {
+  const [pane, other] = [panes[side], panes[1 - side]];
+  const before = other.scrollTop;
+  const isAtEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
+  other.scrollTop = isAtEnd ? other.scrollHeight : across(pane.scrollTop, tops[side], tops[1 - side]);
+  if (other.scrollTop !== before) driven = other;
+}
+
+function scrollTogether() {
+  [$("source"), $("target")].forEach((pane, side) => pane.addEventListener("scroll", () => {
     if (side === 0) follow();
-    if (driven === pane) {
-      driven = null;
-      return;
-    }
-    const other = panes[1 - side];
-    const before = other.scrollTop;
-    const isAtEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
-    other.scrollTop = isAtEnd ? other.scrollHeight : across(pane.scrollTop, tops[side], tops[1 - side]);
-    if (other.scrollTop !== before) driven = other;
+    if (driven !== pane) drive(side);
+    else driven = null;
   }));
 }
 

@@ -106,7 +106,7 @@ def url(browser: Any) -> Iterator[str]:
         text=True,
     ) as started:
         assert started.stderr is not None
-        yield started.stderr.readline().split()[-1]
+        yield next(line for line in started.stderr if "http:" in line).split()[-1]
         started.kill()
 
 

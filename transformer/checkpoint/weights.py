@@ -28,7 +28,7 @@ from transformer.checkpoint.locate import (
     find,
     read_json,
 )
-<<<<<<< HEAD
+from transformer.checkpoint.reader import open_checkpoint
 from transformer.checkpoint.tensors import (
     SCALE,
     Shapes,
@@ -37,12 +37,7 @@ from transformer.checkpoint.tensors import (
     read,
     read_weights,
 )
-from transformer.config import Direction, ModelConfig, UserError
-=======
-from transformer.checkpoint.reader import open_checkpoint
-from transformer.checkpoint.tensors import Shapes, Stored, read, read_weights
 from transformer.config import Direction, ModelConfig
->>>>>>> 01570c1 (WIP2)
 from transformer.files import existing, replaced_folder, write_text
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer

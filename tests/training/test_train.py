@@ -1,16 +1,39 @@
-"""A whole training: where a run begins, and what it refuses."""
+"""A whole training: where a run begins, what it refuses, killed, launched and started again."""
 
+import json
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from scripts import train
+from tests.training.runs import (
+    N_PAIRS,
+    SCRIPT,
+    Pairs,
+    averaged_gradients,
+    command,
+    state,
+    wait_for_records,
+)
+from transformer import plots
 from transformer.checkpoint import weights
-from transformer.config import ModelConfig
+from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.locate import read_metrics
+from transformer.config import NOISE_PRESETS, ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 PAIRS = [(f"el gato {i} come pan", f"the cat {i} eats bread") for i in range(60)]
 CONFIG = {"d_model": 16, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 32,
           "max_len": 32, "norm": "pre"}  # fmt: skip
@@ -27,11 +50,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
     before = tmp_path / "before"
     weights.save(before, model.state_dict(), model.config, tokenizer, ("es", "en"), "a card\n")
     return {"corpus": corpus, "before": before, "output": tmp_path / "run", "cache": tmp_path / "c"}
-
-
-@pytest.fixture(autouse=True)
-def _one_cpu_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
 
 
 def arguments(files: dict[str, Path], *more: str) -> list[str]:
@@ -79,3 +97,155 @@ def test_another_shape_than_that_of_the_checkpoint_is_refused(
 ) -> None:
     assert train.main(arguments(files, *more)) == 2
     assert said in capsys.readouterr().err
+
+
+# The script, in processes of its own
+
+
+@pytest.fixture
+def script() -> Iterator["Script"]:
+    """scripts/train.py without the start of a process."""
+    level = logging.getLogger().level
+    yield lambda flags: train.main([str(flag) for flag in flags])
+    logging.getLogger().setLevel(level)
+
+
+Script = Callable[[Sequence[object]], int]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory, phrases: Pairs) -> Path:
+    """A folder with a training and a development set; the token cache comes to lie beside them."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for name, pairs in (("phrases", phrases[:N_PAIRS]), ("dev", phrases[-4:])):
+        lines = ["es\ten", *(f"{src}\t{tgt}" for src, tgt in pairs)]
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(
+    script: Script, corpus: Path, tmp_path: Path
+) -> None:
+    flags = {"max_steps": 200, "warmup": 50}
+    assert script(command(corpus, tmp_path / "straight", **flags)) == 0
+    killed = tmp_path / "killed"
+    moments = sorted(random.sample(range(5, 120), 3))
+    for sent, moment in zip([signal.SIGKILL] * 2 + [signal.SIGTERM], moments, strict=True):
+        n_before = len(read_metrics(killed))  # one more: it is this process that trains
+        process = subprocess.Popen(
+            [sys.executable, SCRIPT, *command(corpus, killed, **flags)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_for_records(process, killed, max(moment, n_before + 1))
+        time.sleep(random.random() / 100)
+        process.send_signal(sent)
+        errors = process.communicate()[1]
+        assert process.returncode == (0 if sent == signal.SIGTERM else -sent), errors
+    assert "stopped by SIGTERM, at step" in errors
+    assert script(command(corpus, killed, **flags)) == 0
+    assert state(killed) == state(tmp_path / "straight"), f"killed after {moments} records"
+    assert [record["step"] for record in read_metrics(killed)] == list(range(1, 201))
+
+
+def test_two_processes_train_as_one_with_twice_the_micro_batches(
+    script: Script, corpus: Path, tmp_path: Path
+) -> None:
+    flags = {"max_steps": 20, "warmup": 400}
+    assert script(command(corpus, tmp_path / "one", accumulate=2, **flags)) == 0
+    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--cpu"]
+    two = command(corpus, tmp_path / "two", accumulate=1, **flags)
+    done = subprocess.run(
+        [*launcher, "--num_processes", "2", str(SCRIPT), *two],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 x cpu" in done.stderr
+    card = (tmp_path / "two" / "last" / "README.md").read_text()
+    assert "| processes and device | 2 x cpu |" in card
+    losses = [[r["loss"] for r in read_metrics(tmp_path / name)] for name in ("one", "two")]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    moments = [averaged_gradients(tmp_path / name) for name in ("one", "two")]
+    assert_close(*moments, rtol=1e-3, atol=1e-6)
+    weights = [checkpoint.load_weights(tmp_path / name) for name in ("one", "two")]
+    assert_close(*weights, rtol=1e-3, atol=1e-4)
+
+
+def test_a_finished_run_started_again_changes_nothing(
+    script: Script, corpus: Path, tmp_path: Path
+) -> None:
+    def files() -> dict[str, bytes]:
+        found = (path for path in tmp_path.rglob("*") if path.is_file())
+        return {str(path.relative_to(tmp_path)): path.read_bytes() for path in found}
+
+    flags = command(corpus, tmp_path, max_steps=3, eval_every=1, average=2,
+                    dev=corpus / "dev.tsv")  # fmt: skip
+    assert script(flags) == 0
+    before = files()
+    assert {"run.json", "metrics.jsonl", "curves.svg"} <= set(before)
+    assert script(flags) == 0
+    assert files() == before
+
+
+def test_the_same_command_with_other_settings_or_another_corpus_is_refused(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script(command(corpus, tmp_path, max_steps=1)) == 0
+    assert script(command(corpus, tmp_path, max_steps=2, log_every=2)) == 0
+    capsys.readouterr()
+    assert script(command(corpus, tmp_path, max_steps=2, warmup=5)) == 2
+    assert "warmup was 4 and is 5" in capsys.readouterr().err
+    held_out = tmp_path / "test.tsv"  # pairs that are no longer trained on
+    lines = (corpus / "phrases.tsv").read_text(encoding="utf-8").splitlines()[:20]
+    held_out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert script([*command(corpus, tmp_path, max_steps=2), "--test", held_out]) == 2
+    assert "pairs kept was [100] and is [81]" in capsys.readouterr().err
+
+
+def test_noise_is_a_setting_of_the_run_once_it_is_on(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = command(corpus, tmp_path / "off", max_steps=1)
+    assert script(flags) == 0
+    noted = json.loads((tmp_path / "off" / "run.json").read_text())
+    assert not [name for name in noted if name.startswith("noise")], "older runs can go on"
+    assert script([*flags, "--noise", "none", "--noise-caps", "0"]) == 0
+    capsys.readouterr()
+    assert script([*flags, "--noise-caps", "0.1"]) == 2
+    assert "noise_caps was None and is 0.1" in capsys.readouterr().err
+    flags = command(corpus, tmp_path / "on", max_steps=1)
+    assert script([*flags, "--noise", "robust", "--noise-caps", "0.1"]) == 0
+    noted = json.loads((tmp_path / "on" / "run.json").read_text())
+    assert {k: v for k, v in noted.items() if k.startswith("noise")} == {
+        **NOISE_PRESETS["robust"],
+        "noise_caps": 0.1,
+    }
+
+
+def test_a_run_needs_a_limit(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script(command(corpus, tmp_path)) == 2
+    assert "expected a limit: --max-steps" in capsys.readouterr().err
+
+
+def test_without_the_plots_a_run_has_no_curves(
+    script: Script, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(records: object) -> str:
+        raise UserError("expected matplotlib")
+
+    monkeypatch.setattr(plots, "curves", missing)
+    assert script(command(corpus, tmp_path, max_steps=1)) == 0
+    assert not (tmp_path / "curves.svg").exists()
+    assert os.listdir(tmp_path / "best")
+
+
+def test_a_tracked_run_writes_curves_for_tensorboard(
+    script: Script, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard", reason="the extra `tracking` is not installed")
+    assert script([*command(corpus, tmp_path, max_steps=2), "--track"]) == 0
+    assert list(tmp_path.rglob("events.out.tfevents.*"))

@@ -1,0 +1,68 @@
+"""A small run that starts anew or goes on, with the same arithmetic wherever it runs."""
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.runs import (
+    LANGS,
+    MODEL,
+    N_PAIRS,
+    ROOT,
+    SETTINGS,
+    Pairs,
+    Start,
+    forget_accelerator,
+    prepare_pairs,
+)
+from transformer.config import ModelConfig, TrainConfig
+from transformer.corpus.prepare import PreparedCorpus
+from transformer.text.tokenizer import Tokenizer
+from transformer.training import runtime
+from transformer.training.trainer import Trainer
+
+
+@pytest.fixture
+def one_cpu_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The same arithmetic here and in the processes that are started with it.
+
+    And Ctrl-C as at a terminal: in the background a shell starts programs with SIGINT ignored.
+    """
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    forget_accelerator()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+    forget_accelerator()
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
+    """Builds a run of a folder, gone on from what lies there; settings can be replaced."""
+
+    def make(
+        folder: Path,
+        *,
+        data: PreparedCorpus | None = None,
+        dev: Sequence[tuple[str, str]] = (),
+        model: Mapping[str, Any] = MODEL,
+        **changes: Any,
+    ) -> Trainer:
+        forget_accelerator()
+        config = TrainConfig(**{**SETTINGS, **changes})
+        data = data or prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer)
+        accelerator = runtime.make_accelerator(config, folder)
+        trainer = Trainer(folder, ModelConfig(**model), config, data, dev, [LANGS], accelerator)
+        trainer.resume()
+        return trainer
+
+    return make

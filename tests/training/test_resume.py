@@ -1,0 +1,167 @@
+"""Training stopped at any step and gone on exactly; a loss that is not finite is never saved."""
+
+import json
+import math
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.runs import (
+    N_PAIRS,
+    N_STEPS,
+    SETTINGS,
+    Interrupting,
+    Pairs,
+    Start,
+    prepare_pairs,
+    state,
+)
+from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.locate import read_metrics
+from transformer.config import NOISE_PRESETS, UserError
+from transformer.corpus.batching import Chunks, TokenPairs
+from transformer.text.tokenizer import Tokenizer
+from transformer.training.optimizer import learning_rate
+from transformer.training.run import Ending
+
+pytestmark = pytest.mark.usefixtures("one_cpu_thread")
+
+
+@pytest.fixture
+def straight(start: Start, tmp_path: Path) -> dict[str, Any]:
+    """The state after a run that was never stopped, and the number of steps of its epochs."""
+    trainer = start(tmp_path / "straight", max_steps=N_STEPS)
+    assert trainer.run() is Ending.STEPS
+    assert 1 < trainer.turns < N_STEPS / 2, "the run should pass the border of an epoch twice"
+    return state(tmp_path / "straight") | {"turns": trainer.turns}
+
+
+@pytest.mark.parametrize("stops", ["1", "border-1", "border", "border+1", "2 7 12"])
+def test_a_run_stopped_at_a_step_ends_as_if_it_had_not_stopped(
+    start: Start, tmp_path: Path, straight: dict[str, Any], stops: str
+) -> None:
+    turns = straight.pop("turns")
+    words = stops.replace("border+1", str(turns + 1)).replace("border-1", str(turns - 1))
+    for stop in [*map(int, words.replace("border", str(turns)).split()), N_STEPS]:
+        torch.manual_seed(stop)  # no random state may count
+        start(tmp_path / "stopped", max_steps=stop).run()
+    assert state(tmp_path / "stopped") == straight
+
+
+def test_a_run_with_noise_that_was_stopped_ends_as_if_it_had_not(
+    start: Start, tmp_path: Path
+) -> None:
+    on = {**dict.fromkeys(NOISE_PRESETS["robust"], 0.2), "sample_alpha": 0.0}
+    start(tmp_path / "noisy", max_steps=6, **on).run()
+    for stop in (2, 5, 6):
+        random.seed(stop)  # no random state may count
+        start(tmp_path / "resumed", max_steps=stop, **on).run()
+    assert state(tmp_path / "resumed") == state(tmp_path / "noisy")
+    start(tmp_path / "clean", max_steps=6, sample_alpha=0.0).run()
+    assert state(tmp_path / "clean") != state(tmp_path / "noisy")
+
+
+def test_a_run_with_muon_cools_down_as_if_it_had_not_been_stopped(
+    start: Start, tmp_path: Path
+) -> None:
+    """When the last steps begin need not be known before: a run is stopped and told so."""
+    muon = start(tmp_path / "muon", max_steps=6, cooldown=3, optimizer="muon", lr_scale=0.5)
+    muon.run()
+    for limits in ({"max_steps": 2}, {"max_steps": 6, "cooldown": 3}):
+        start(tmp_path / "resumed", optimizer="muon", lr_scale=0.5, **limits).run()
+    assert state(tmp_path / "resumed") == state(tmp_path / "muon")
+    rates = [record["lr"] for record in read_metrics(tmp_path / "muon")]
+    assert rates == [learning_rate(step, 16, muon.config) for step in range(1, 7)]
+    start(tmp_path / "adam", max_steps=6, cooldown=3, lr_scale=0.5).run()
+    assert state(tmp_path / "adam") != state(tmp_path / "muon")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_training_after_a_save(
+    start: Start, tmp_path: Path, straight: dict[str, Any], sent: signal.Signals,
+    phrases: Pairs, phrase_tokenizer: Tokenizer,
+) -> None:  # fmt: skip
+    def kind(*sides: Chunks) -> TokenPairs:
+        return Interrupting(*sides, at=2 * N_PAIRS - 20, signals=[sent])
+
+    before = signal.getsignal(sent)
+    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    interrupted = start(tmp_path / "stopped", data=data, max_steps=N_STEPS)
+    assert interrupted.run() is Ending.STOPPED
+    assert signal.getsignal(sent) is before
+    assert state(tmp_path / "stopped")["step"] == interrupted.state.step < N_STEPS
+    assert not interrupted.state.finished
+    start(tmp_path / "stopped", max_steps=N_STEPS).run()
+    assert state(tmp_path / "stopped") == state(tmp_path / "straight")
+
+
+def test_a_second_signal_does_what_it_always_did(
+    start: Start, tmp_path: Path, straight: dict[str, Any], phrases: Pairs,
+    phrase_tokenizer: Tokenizer,
+) -> None:  # fmt: skip
+    def kind(*sides: Chunks) -> TokenPairs:
+        return Interrupting(*sides, at=2 * N_PAIRS - 20, signals=[signal.SIGINT] * 2)
+
+    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path / "stopped", data=data, max_steps=N_STEPS).run()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert state(tmp_path / "stopped")["step"] == SETTINGS["save_every"]
+    start(tmp_path / "stopped", max_steps=N_STEPS).run()
+    assert state(tmp_path / "stopped") == state(tmp_path / "straight")
+
+
+def test_the_time_of_training_adds_up_over_all_starts(start: Start, tmp_path: Path) -> None:
+    start(tmp_path, max_steps=2).run()
+    path = tmp_path / "last" / "training.json"
+    values = json.loads(path.read_text()) | {"seconds": 1000.0}
+    path.write_text(json.dumps(values))
+    (tmp_path / "last" / "SHA256SUMS").unlink()
+    trainer = start(tmp_path, max_steps=3)
+    trainer.run()
+    assert 1000 < trainer.state.seconds < 1100
+
+
+def test_records_of_steps_that_are_done_again_are_dropped(start: Start, tmp_path: Path) -> None:
+    start(tmp_path, max_steps=5).run()
+    metrics = tmp_path / "metrics.jsonl"
+    kept = metrics.read_text()
+    metrics.write_text(kept + '{"event": "train", "step": 6, "loss": 9.0}\n{"event": "tr')
+    trainer = start(tmp_path, max_steps=7)
+    assert metrics.read_text() == kept
+    trainer.run()
+    assert [record["step"] for record in read_metrics(tmp_path)] == list(range(1, 8))
+
+
+def test_a_loss_that_is_not_finite_leaves_the_last_checkpoint_as_it_was(
+    start: Start, tmp_path: Path
+) -> None:
+    start(tmp_path, max_steps=5).run()
+    before = state(tmp_path)
+    with pytest.raises(UserError, match=r"expected a finite loss.*lower --lr-scale"):
+        start(tmp_path, max_steps=50, lr_scale=1e38).run()
+    assert state(tmp_path) == before
+    checkpoint.load(tmp_path / "last")
+    trainer = start(tmp_path, max_steps=6)
+    trainer.run()
+    assert trainer.state.step == 6
+    assert math.isfinite(read_metrics(tmp_path)[-1]["loss"])
+
+
+def test_a_signal_does_not_save_weights_of_a_loss_that_is_not_finite(
+    start: Start, tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer
+) -> None:
+    def kind(*sides: Chunks) -> TokenPairs:
+        return Interrupting(*sides, at=2 * N_PAIRS, signals=[signal.SIGTERM])
+
+    start(tmp_path, max_steps=5).run()
+    before = state(tmp_path)
+    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    rare = {"log_every": 100, "save_every": 100, "max_steps": 50}
+    with pytest.raises(UserError, match="expected a finite loss"):
+        start(tmp_path, data=data, lr_scale=1e38, **rare).run()
+    assert state(tmp_path) == before

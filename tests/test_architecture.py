@@ -18,12 +18,11 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
          "cli")  # fmt: skip
 # The one package that imports a library; torch and numpy are everywhere, but see WITHOUT_TORCH.
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
-         "fastapi": "serving", "lxml": "documents", "matplotlib": "plots",
-         "prometheus_client": "serving", "psutil": "training", "sacrebleu": "evaluation",
-         "safetensors": "checkpoint", "sentencepiece": "text", "starlette": "serving",
-         "transformers": "export", "uvicorn": "serving"}  # fmt: skip
-EXTRAS = {"ctranslate2", "fastapi", "lxml", "matplotlib", "prometheus_client", "starlette",
-          "transformers", "uvicorn"}  # fmt: skip
+         "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
+         "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
+         "pypdf": "documents", "sacrebleu": "evaluation", "safetensors": "checkpoint",
+         "sentencepiece": "text", "starlette": "serving", "transformers": "export",
+         "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",

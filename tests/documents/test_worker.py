@@ -79,6 +79,12 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
     workers.close()
 
 
+def test_what_breaks_its_process_is_refused(workers: Workers) -> None:
+    with pytest.raises(UserError, match="expected a"):
+        read(workers, b"[" * 1_000_000, ".yaml")
+    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+
+
 def test_what_needs_too_much_memory_is_refused() -> None:
     workers = Workers(1, memory=2**27)
     with pytest.raises(UserError, match="expected a file that"):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.config import UserError
+from transformer.documents import catalogues, markdown, office, pdf, subtitles, values
 from transformer.documents import html as markup_language
-from transformer.documents import office, subtitles
 from transformer.documents.markup import MarkedText
 from transformer.documents.passages import Opened, Options, Passage, text_of
 
@@ -63,20 +63,40 @@ def _office(suffix: str, name: str, media: str) -> Format:
 
 _TEXT = "; charset=utf-8"
 _PAGE = Format("HTML page", f"text/html{_TEXT}", _html)
+_MARKDOWN = Format("Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
+_YAML = Format("YAML file", "application/yaml", values.yaml_values, "yaml")
+_XLIFF = Format("XLIFF file", "application/xliff+xml", catalogues.xliff)
 FORMATS: Mapping[str, Format] = {
     ".txt": Format("text file", f"text/plain{_TEXT}", _text),
+    ".md": _MARKDOWN,
+    ".markdown": _MARKDOWN,
+    ".html": _PAGE,
+    ".htm": _PAGE,
+    ".docx": _office(".docx", "Word document", f"{_OPEN_XML}.wordprocessingml.document"),
+    ".odt": _office(".odt", "OpenDocument text", "application/vnd.oasis.opendocument.text"),
+    ".pptx": _office(".pptx", "PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
+    ".xlsx": _office(".xlsx", "Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
+    ".epub": _office(".epub", "EPUB book", "application/epub+zip"),
+    ".pdf": Format(
+        "PDF", f"text/plain{_TEXT}", pdf.opened, "pypdf", ".txt",
+        "comes out as plain text: pictures, tables, columns and fonts are lost",
+    ),
     ".srt": Format(
         "SubRip file", f"application/x-subrip{_TEXT}", lambda c, _: subtitles.opened(c, False)
     ),
     ".vtt": Format("WebVTT file", f"text/vtt{_TEXT}", lambda c, _: subtitles.opened(c, True)),
-    ".html": _PAGE,
-    ".htm": _PAGE,
-    ".docx": _office(".docx", "Word document", f"{_OPEN_XML}.wordprocessingml.document"),
-    ".pptx": _office(".pptx", "PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
-    ".xlsx": _office(".xlsx", "Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
-    ".odt": _office(".odt", "OpenDocument text", "application/vnd.oasis.opendocument.text"),
-    ".epub": _office(".epub", "EPUB book", "application/epub+zip"),
-}
+    ".csv": Format("table", f"text/csv{_TEXT}", values.table),
+    ".tsv": Format(
+        "table", f"text/tab-separated-values{_TEXT}", lambda c, o: values.table(c, o, "\t")
+    ),
+    ".json": Format("JSON file", "application/json", values.json_values),
+    ".yaml": _YAML,
+    ".yml": _YAML,
+    ".po": Format("PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po),
+    ".xliff": _XLIFF,
+    ".xlf": _XLIFF,
+    ".tmx": Format("TMX file", "application/x-tmx+xml", catalogues.tmx),
+}  # fmt: skip
 
 
 def format_of(suffix: str) -> Format:

@@ -5,7 +5,7 @@ with code and pictures, which stay, as <0/>. Tags, comments and scripts are left
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from typing import NamedTuple
@@ -35,7 +35,7 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
          "track", "wbr"}  # fmt: skip
 _RAW = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}
-_ESCAPED = re.compile(r"&lt;\d{1,5}/&gt;")
+_STAYS = re.compile(r"(<\d{1,5}/>)")
 MAX_NESTED = 8  # simple elements around one text
 
 
@@ -48,6 +48,7 @@ class Language:
     attributes: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()  # elements that hold text; none: all do
     is_xml: bool = True
+    write: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
 
 
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
@@ -70,6 +71,7 @@ class Token:
     source: str
     kind: str
     name: str = ""
+    said: str | None = None  # of text, where entities alone do not tell
 
 
 def scan(text: str, is_xml: bool) -> Iterator[Token]:
@@ -187,18 +189,18 @@ def lines(tokens: Sequence[Token], language: Language) -> Iterator[Unit]:
     """What is read as one, with its place, line after line."""
     for run, is_pre in _runs(tokens, language):
         line: list[_Item] = []
-        closes = _closes(tokens, run)
+        ends = closes(tokens, run)
         place = run.start
         while place < run.stop:
-            item = _item(tokens, place, closes.get(place, place))
+            item = _item(tokens, place, ends.get(place, place))
             if item is None:
-                yield from _units(tokens, line, is_pre)
+                yield from _units(tokens, line, language, is_pre)
                 line = []
                 place += 1
             else:
                 line.append(item)
                 place = item.last + 1
-        yield from _units(tokens, line, is_pre)
+        yield from _units(tokens, line, language, is_pre)
 
 
 def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, bool]]:
@@ -217,16 +219,16 @@ def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, 
         pre += change if token.name == "pre" else 0
 
 
-def _closes(tokens: Sequence[Token], run: range) -> dict[int, int]:
+def closes(tokens: Sequence[Token], run: range) -> dict[int, int]:
     """Where the elements that begin in a run end, for those that are well nested."""
-    closes: dict[int, int] = {}
+    ends: dict[int, int] = {}
     opened: list[int] = []
     for i in run:
         if tokens[i].kind == "open":
             opened.append(i)
         elif tokens[i].kind == "close" and opened and tokens[opened[-1]].name == tokens[i].name:
-            closes[opened.pop()] = i
-    return closes
+            ends[opened.pop()] = i
+    return ends
 
 
 def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
@@ -246,7 +248,9 @@ def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
     return _Item(first, last, middle) if simple else None
 
 
-def _units(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Iterator[Unit]:
+def _units(
+    tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
+) -> Iterator[Unit]:
     """The line, or where no text stands beside its elements, each of its texts."""
     spoken = [
         i
@@ -254,15 +258,21 @@ def _units(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Iter
         if item.text is not None and tokens[item.text].source.strip()
     ]
     if any(not line[i].is_mark for i in spoken):
-        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], is_pre)
+        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], language, is_pre)
     else:
         for place in (line[i].text for i in spoken):
             if place is not None:
-                yield from _unit(tokens, [_Item(place, place, place)], is_pre)
+                yield from _unit(tokens, [_Item(place, place, place)], language, is_pre)
 
 
-def _unit(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Iterator[Unit]:
-    said = [unescape(tokens[item.text].source) if item.text is not None else "" for item in line]
+def _said(token: Token) -> str:
+    return unescape(token.source) if token.said is None else token.said
+
+
+def _unit(
+    tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
+) -> Iterator[Unit]:
+    said = [_said(tokens[item.text]) if item.text is not None else "" for item in line]
     taken = [int(number) for text in said for number in KEPT.findall(text)]
     kept: dict[str, _Item] = {}
     marks: list[tuple[Span, _Item]] = []
@@ -291,15 +301,14 @@ def _unit(tokens: Sequence[Token], line: Sequence[_Item], is_pre: bool) -> Itera
     def put(marked: MarkedText) -> None:
         if marked == split_at_marks(inner, spans):
             return
+        own = "".join(tokens[item.text].source for item in line if item.text is not None)
         parts = [text[:ahead]]
         for piece, mark in marked:
-            written = _ESCAPED.sub(
-                lambda found: (
-                    source(kept[one].first, kept[one].last + 1)
-                    if (one := unescape(found.group())) in kept
-                    else found.group()
-                ),
-                escape(piece, quote=False),
+            written = "".join(
+                source(kept[text].first, kept[text].last + 1)
+                if text in kept
+                else language.write(text, own)
+                for text in _STAYS.split(piece)
             )
             if mark is not None:
                 first, last, middle = marks[mark][1]

@@ -1,0 +1,137 @@
+"""Markdown: its paragraphs, headings and cells, as markdown-it reads them, line by line.
+
+Code, fences, addresses, HTML and the head of a file stay; bold words and links are marks. A
+paragraph of several lines comes out as one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from transformer.documents import html
+from transformer.documents.passages import Opened, Options, text_of
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token as Parsed
+
+_HEAD = re.compile(r"---[ \t]*\n(?:(?!---)[^\n]*+\n)*+---[ \t]*\n")
+_TARGET = r"""(?:\((?:[^()"'\\\n]++|\\.|"[^"]*+"|'[^']*+'|\([^()]*+\)|['"])*+\)|\[[^\[\]]*+\])?+"""
+_LINK_END = re.compile(rf"\]{_TARGET}")
+_IMAGE = re.compile(rf"!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]{_TARGET}")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+_STAYING = {"code_inline": _CODE, "image": _IMAGE}
+_BREAK = re.compile(r" *+\\?\n")
+_BLOCK = re.compile(r"(?m)^(\s*)([-+*#>]+|\d{1,9})(?=[.)]?\s)")
+
+
+def _write(text: str, source: str) -> str:
+    """A text with a backslash before the signs that would mean something, and did not before."""
+    signs = [sign for sign in "`*_[]<" if sign not in source or f"\\{sign}" in source]
+    text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
+    for sign in signs:
+        text = text.replace(sign, f"\\{sign}")
+    if _BLOCK.match(source):
+        return text
+    return _BLOCK.sub(lambda m: m[1] + (m[2] + "\\" if m[2].isdigit() else "\\" + m[2]), text)
+
+
+MARKDOWN = html.Language(
+    inline=frozenset({"strong", "em", "s", "link"}), kept=frozenset(), write=_write
+)
+
+
+def opened(content: bytes, options: Options) -> Opened:
+    """The passages of a Markdown file."""
+    from markdown_it import MarkdownIt
+
+    text = text_of(content)
+    head = _HEAD.match(text)
+    start = head.end() if head else 0
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    lines = text[start:].split("\n")
+    offsets = [start]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    tokens: list[html.Token] = []
+    end = 0
+    for token in parser.parse(text[start:]):
+        if token.type != "inline" or not token.map or not token.content.strip():
+            continue
+        places = _places(token, text, offsets, end)
+        if not places:
+            continue
+        tokens.append(html.Token(text[end : places[0]], "block"))
+        tokens += _inline(token, text, places)
+        end = places[-1]
+    tokens.append(html.Token(text[end:], "block"))
+    return html.lines(tokens, MARKDOWN), lambda: "".join(t.source for t in tokens).encode()
+
+
+def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[int]:
+    """Where each character of a token's content stands in the text, and the end; or nothing."""
+    places: list[int] = []
+    first, last = token.map or (0, 0)
+    lines = token.content.split("\n")
+    for i, line in enumerate(lines):
+        row = first + i
+        start = max(end, offsets[min(row, last - 1)])
+        at = text.find(line, start, offsets[min(row, last - 1) + 1])
+        if at < 0:
+            return []
+        places += range(at, at + len(line) + 1)
+        end = at + len(line)
+    places[-1] = end
+    return places
+
+
+def _inline(token: "Parsed", text: str, places: list[int]) -> list[html.Token]:
+    """The inside of a paragraph; as one text, if a part is not found where it should be."""
+    content = token.content
+    tokens: list[html.Token] = []
+    end = 0
+    for kind, name, start, stop, said in _spans(token.children or [], content):
+        if start < end or stop < start:
+            return [html.Token(text[places[0] : places[-1]], "text", said=content)]
+        source = text[places[end] : places[stop]]
+        if kind == "text" and tokens and tokens[-1].kind == "text":
+            tokens[-1].source += source
+            tokens[-1].said = (tokens[-1].said or "") + said
+        else:
+            tokens.append(html.Token(source, kind, name, said))
+        end = stop
+    tail = text[places[end] : places[-1]]
+    return [*tokens, html.Token(tail, "block")] if tail else tokens
+
+
+def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, int, int, str]]:
+    """Each part: its kind and name, where it is (the end before the start: nowhere), its text."""
+    end = 0
+    following = iter(children)
+    for child in following:
+        kind, said, start = "text", child.content, end
+        name = child.type.removesuffix("_open").removesuffix("_close")
+        if child.markup == "autolink":
+            next(following), next(following)  # its text and its end
+            kind, end = "kept", content.find(">", end) + 1
+        elif child.type in ("text", "text_special"):
+            source = child.markup if child.type == "text_special" else said
+            start = content.find(source, end)
+            end = start + len(source) if start >= 0 else -1
+        elif child.type in ("softbreak", "hardbreak"):
+            kind, said = ("text", " ") if child.type == "softbreak" else ("block", "")
+            end = _end(_BREAK, content, end)
+        elif child.type in _STAYING:
+            kind, end = "kept", _end(_STAYING[child.type], content, end)
+        elif child.type == "html_inline":
+            kind, end = "kept", end + len(said)
+        elif child.type == "link_close":
+            kind, end = "close", _end(_LINK_END, content, end)
+        else:
+            kind, end = "close" if child.nesting < 0 else "open", end + len(child.markup or "[")
+        if child.type != "text" or said:
+            yield kind, name, start, end, said
+
+
+def _end(pattern: re.Pattern[str], content: str, start: int) -> int:
+    found = pattern.match(content, max(0, start))
+    return found.end() if found else -1

@@ -1,0 +1,165 @@
+"""Tables, JSON and YAML: their texts change; quotes, keys, numbers and layout stay.
+
+`columns` names those of a table, by its first row or by number, and keys of JSON and YAML.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from transformer.config import UserError
+from transformer.documents.passages import Opened, Options, Slices, text_of
+
+_JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
+_KEY = re.compile(r"\s*+:")
+_SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
+_PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
+
+
+def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
+    """The cells of a table; with named columns the first row and all others stay."""
+    text = text_of(content)
+    first = text.partition("\n")[0]
+    delimiter = delimiter or max(",;\t|", key=first.count)
+    field = re.compile(
+        rf'("(?:[^"]++|"")*+"[^{re.escape(delimiter)}\r\n]*+|[^{re.escape(delimiter)}\r\n]*+)'
+        rf"([{re.escape(delimiter)}]|\r?\n|\r|\Z)"
+    )
+    slices = Slices()
+    asked: set[int] | None = None
+    names: list[str] = []
+    row, column = 0, 0
+    for found in field.finditer(text):
+        value, end = found.groups()
+        is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
+        said = value[1:-1].replace('""', '"') if is_quoted else value
+        if options.columns and row == 0:
+            names.append(said.strip())
+            slices.keep(value)
+        elif asked is None or column in asked:
+            slices.translate_plain(value, said, _cell(is_quoted, delimiter))
+        else:
+            slices.keep(value)
+        slices.keep(end)
+        column += 1
+        if end != delimiter:
+            if options.columns and row == 0:
+                asked = _columns(names, options.columns)
+            row, column = row + 1, 0
+    return slices.opened()
+
+
+def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
+    places = {**{str(i + 1): i for i in range(len(names))}, **{n: i for i, n in enumerate(names)}}
+    if unknown := [name for name in asked if name not in places]:
+        raise UserError(f"expected columns out of {', '.join(names)}; got {', '.join(unknown)}")
+    return {places[name] for name in asked}
+
+
+def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+    def render(text: str) -> str:
+        signs = (delimiter, "\n", "\r", *('"' if delimiter != "\t" else ""))
+        must = any(sign in text for sign in signs) or text[:1] == '"'
+        return '"' + text.replace('"', '""') + '"' if is_quoted or must else text
+
+    return render
+
+
+def json_values(content: bytes, options: Options) -> Opened:
+    """The strings of JSON that are no keys."""
+    text = text_of(content)
+    json.loads(text)
+    slices = Slices()
+    end, key = 0, ""
+    keys: list[str] = []
+    for found in _JSON.finditer(text):
+        sign = found.group()
+        slices.keep(text[end : found.start()])
+        end = found.end()
+        if sign in "{[":
+            keys.append(key)
+        elif sign in "}]":
+            key = keys.pop()
+        elif sign[0] == '"':
+            said = json.loads(sign, strict=False)
+            if _KEY.match(text, end) and keys:
+                key = said
+            elif not options.columns or key in options.columns:
+                slices.translate_plain(sign, said, _quoted("\\u" in sign and sign.isascii()))
+                continue
+        slices.keep(sign)
+    slices.keep(text[end:])
+    return slices.opened()
+
+
+def _quoted(ascii_only: bool) -> Callable[[str], str]:
+    return lambda text: json.dumps(text, ensure_ascii=ascii_only)
+
+
+def yaml_values(content: bytes, options: Options) -> Opened:
+    """The strings of YAML that are no keys, each in the style that it has."""
+    import yaml
+
+    text = text_of(content)
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        nodes = [node for root in yaml.compose_all(text, loader) for node in _strings(root, "")]
+    except yaml.YAMLError as error:
+        raise UserError(f"expected sound YAML: {str(error).splitlines()[0]}") from None
+    slices = Slices()
+    end = 0
+    for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
+        start, stop = node.start_mark.index, node.end_mark.index
+        start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
+        if start < end or (options.columns and key not in options.columns):
+            continue
+        slices.keep(text[end:start])
+        slices.translate_plain(text[start:stop], node.value, _scalar(text[start:stop], node.style))
+        end = stop
+    slices.keep(text[end:])
+    return slices.opened()
+
+
+def _strings(root: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Strings with their keys; what an alias repeats comes once."""
+    waiting, seen = [(key, root)], set[int]()
+    while waiting:
+        key, node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "mapping":
+            waiting += [(str(name.value), value) for name, value in node.value]
+        elif node.id == "sequence":
+            waiting += [(key, value) for value in node.value]
+        elif node.tag == "tag:yaml.org,2002:str":
+            yield key, node
+
+
+def _scalar(source: str, style: str | None) -> Callable[[str], str]:
+    """How a string is written in a style of YAML, or in double quotes where that cannot be."""
+    import yaml
+
+    def render(text: str) -> str:
+        quoted = json.dumps(text, ensure_ascii=False)
+        if style == "'" and "\n" not in text:
+            return "'" + text.replace("'", "''") + "'"
+        if style in ("|", ">") and text[:1].strip():
+            head, _, body = source.partition("\n")
+            indent = re.match(r"\s*", body.lstrip("\n")).group()  # type: ignore[union-attr]
+            lines = text.rstrip("\n").split("\n")
+            between = "\n" if style == "|" else "\n\n"
+            tail = source[len(source.rstrip()) :]
+            return (
+                f"{head}\n" + between.join(indent + line if line else "" for line in lines) + tail
+            )
+        if not style and not _SPECIAL.search(text):
+            try:
+                if yaml.safe_load(f"- {text}") == [text]:
+                    return text
+            except yaml.YAMLError:
+                return quoted
+        return quoted
+
+    return render

@@ -33,6 +33,13 @@ def parser() -> argparse.ArgumentParser:
     add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
     add("--guard", action="store_true", help="translate with care, as `translate` does by default")
     add("--limit", type=int, help="only the first sentences of each test set")
+    add(
+        "--known",
+        nargs="+",
+        default=[],
+        metavar="CORPUS",
+        help="training text: words of the output that it has in neither language are counted",
+    )
     add_arguments(flags, DecodeConfig, skip=("n_best", "scores"))
     return flags
 
@@ -50,6 +57,7 @@ def run(given: argparse.Namespace) -> None:
         device=given.device,
         limit=given.limit,
         guard=given.guard,
+        known=tuple(given.known),
         compute_type=given.compute_type,
         decode=replace(from_arguments(DecodeConfig, given), scores=False),
     )

@@ -147,6 +147,21 @@ def test_a_file_of_translations_is_scored(lines: Path) -> None:
     assert report.sets[0].faults.empty == 1
 
 
+def test_words_that_no_training_text_has_are_counted_as_invented(
+    lines: Path, tmp_path: Path
+) -> None:
+    lines.write_text("the mattante\nPratting house\nwhere is dog?\n\nblack gato\n", "utf-8")
+    training = "es\ten\nel gato\tThe house where is Black\n"
+    (tmp_path / "training.tsv").write_text(training, encoding="utf-8")
+    asked = request(lines, src_lang="es", tgt_lang="en", known=("training.tsv",))
+    report, folder = evaluate(asked)
+    assert report.sets[0].invented == 1000 * 2 / 9  # mattante and dog; Pratting may be a name
+    assert "invented words in 1,000" in (folder / "report.html").read_text(encoding="utf-8")
+    report, folder = evaluate(request(lines, src_lang="es", tgt_lang="en"))
+    assert report.sets[0].invented is None
+    assert "invented" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_file_takes_its_languages_from_the_checkpoint_beside_it(model: Path, lines: Path) -> None:
     report, _ = evaluate(request(lines, compare=str(model)))
     assert (report.src_lang, report.tgt_lang) == ("es", "en")

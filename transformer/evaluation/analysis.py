@@ -3,9 +3,10 @@
 Everything is computed on lists of lines, one sentence each.
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from transformer.evaluation.metrics import (
@@ -21,6 +22,7 @@ from transformer.translation.faults import faults
 
 N_SHOWN = 20  # sentences in a list of examples
 BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
+LETTERS = re.compile(r"[^\W\d_]+")
 RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the last takes all above
 
 
@@ -110,7 +112,8 @@ class SetReport:
     """All that is known of one system on one test set.
 
     Lengths are in words. `length_ratio` is output over reference, `length_ratios` counts the
-    sentences by theirs, one number for each two neighbours of RATIO_EDGES.
+    sentences by theirs, one number for each two neighbours of RATIO_EDGES. `invented` counts
+    words of the output that no training text has, in a thousand; None where that is not known.
     """
 
     name: str
@@ -126,6 +129,7 @@ class SetReport:
     worst: tuple[SentenceResult, ...]
     speed: Speed | None
     comparison: Comparison | None
+    invented: float | None = None
 
 
 def analyse(
@@ -133,8 +137,12 @@ def analyse(
     speed: Speed | None = None,
     baseline: str = "",
     n_bootstrap: int = N_BOOTSTRAP,
+    known: Set[str] = frozenset(),
 ) -> SetReport:
-    """Finds all that a report says of a translated test set; `baseline` names the other system."""
+    """Finds all that a report says of a translated test set; `baseline` names the other system.
+
+    `known` are the words of the training text, if they are at hand.
+    """
     memory: Memory = {}
     chrf = sentence_chrf(test_set.hypotheses, test_set.references)
     by_chrf = sorted(range(len(chrf)), key=chrf.__getitem__)
@@ -153,6 +161,7 @@ def analyse(
         worst=tuple(_sentence(test_set, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
         speed=speed,
         comparison=_comparison(test_set, chrf, baseline, n_bootstrap, memory),
+        invented=invented_words(test_set.hypotheses, known) if known else None,
     )
 
 
@@ -183,6 +192,18 @@ def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
         some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
         scored.append(Bucket(words=name, sentences=len(chosen), scores=some))
     return tuple(scored)
+
+
+def vocabulary(texts: Iterable[str]) -> frozenset[str]:
+    """All runs of letters that the texts have, in small letters."""
+    return frozenset(word for text in texts for word in LETTERS.findall(text.lower()))
+
+
+def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
+    """How many of a thousand words are in small letters and not known: no names, no words."""
+    words = [word for hypothesis in hypotheses for word in LETTERS.findall(hypothesis)]
+    invented = sum(word.islower() and word not in known for word in words)
+    return 1000 * invented / max(len(words), 1)
 
 
 def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:

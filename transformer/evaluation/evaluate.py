@@ -15,7 +15,14 @@ from typing import Any, Protocol
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
-from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line
+from transformer.evaluation.analysis import (
+    Speed,
+    TestSet,
+    analyse,
+    n_words,
+    one_line,
+    vocabulary,
+)
 from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
 from transformer.evaluation.report import Report, page, to_json
@@ -75,6 +82,7 @@ class EvaluationRequest:
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
     guard: bool = False
+    known: tuple[str, ...] = ()  # corpora; words of the output that none has are counted
 
 
 def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
@@ -96,6 +104,8 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         for spec, name in zip(request.tests, names, strict=True)
     ]
     folder = _output_folder(request, system, names)
+    pairs = (pair for spec in request.known for pair in read_pairs(spec, *languages))
+    known = vocabulary(itertools.chain.from_iterable(pairs))
     reports = []
     for test_set in sets:
         before = translations(baseline, test_set, request)[0] if baseline else None
@@ -103,7 +113,8 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         done = replace(test_set, hypotheses=hypotheses, baseline=before)
         for name, lines in done.files().items():
             write_text(folder / name, "".join(f"{line}\n" for line in lines))
-        reports.append(analyse(done, speed, baseline.name if baseline else "", request.n_bootstrap))
+        against = baseline.name if baseline else ""
+        reports.append(analyse(done, speed, against, request.n_bootstrap, known))
     report = Report(
         model=system.name,
         path=str(system.path),

@@ -153,6 +153,8 @@ def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str]) -> st
         ("outputs that copy their source", f"{faults.copies}"),
         ("outputs that repeat themselves", f"{faults.repetitions}"),
     ]
+    if test_set.invented is not None:
+        numbers.append(("invented words in 1,000", f"{test_set.invented:.1f}"))
     if test_set.speed:
         numbers += [
             ("seconds", f"{test_set.speed.seconds:.1f}"),

@@ -1,7 +1,7 @@
 """Every setting of the system, as frozen values with their help text, and the presets.
 
 The command-line flags are derived from these fields, so that a default, a choice or a
-sentence of help is written once. Knows no tensor, no text and no file.
+sentence of help is written once.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Every engine that decodes, behind one method: this project's, Hugging Face and CTranslate2.
 
 All read the same weights, from a file that `write_weights` made. What is not installed, or
-cannot express the model, is a UserError. Knows ids and settings; not time, nor other processes.
+cannot express the model, is a UserError.
 """
 
 import dataclasses

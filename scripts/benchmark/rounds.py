@@ -2,7 +2,7 @@
 
 In each round every engine translates the same share of the sentences, in an order that turns
 from round to round; ratios are taken within a round, so that what else the machine does falls on
-all alike. Knows teams and runs; no engine's own ways.
+all alike.
 """
 
 import dataclasses

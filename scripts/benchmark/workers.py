@@ -1,8 +1,7 @@
 """Engines in processes of their own, that compute only when they are told to.
 
 A team is one engine: a process for each of its workers, with the weights loaded once. So no
-engine meets another's threads, caches or allocator, and at any time one engine computes. Knows
-jobs and runs; not which engine is measured, nor what for.
+engine meets another's threads, caches or allocator, and at any time one engine computes.
 """
 
 import contextlib

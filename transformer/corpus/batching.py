@@ -1,7 +1,7 @@
 """Which pairs make a batch: token budget, length buckets, shuffled, dealt to the processes.
 
 A plan is a pure function of (lengths, seed, epoch, rank, world size), so the place to resume
-from is two integers. Knows lengths and ids; no text, no weights, no Accelerate.
+from is two integers.
 
 Shapes: B batch, S source, T target. A batch costs B x (S + T) tokens, padding counted.
 """

@@ -1,6 +1,6 @@
 """Pairs as people type them: without accents, in capitals, with slips, with things to copy.
 
-Pure functions of two texts and a random generator. Knows no token, no model and no file.
+Pure functions of two texts and a random generator.
 """
 
 import functools

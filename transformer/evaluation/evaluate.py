@@ -1,6 +1,6 @@
 """Runs an evaluation: opens systems and test sets, translates, has it judged, writes the files.
 
-A system is a checkpoint, or translations that exist already. Knows no metric and no markup.
+A system is a checkpoint, or translations that exist already.
 """
 
 import itertools

@@ -1,8 +1,7 @@
 """Scores translations with sacreBLEU: values, bootstrap intervals, paired significance.
 
 Works on lists of lines, one sentence each, with sacreBLEU's defaults and its fixed seed, so the
-`sacrebleu` command on files of those lines gives the same numbers. Knows no model, no file and
-no page. The only module that imports sacrebleu.
+`sacrebleu` command on files of those lines gives the same numbers.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal.
-
-Knows the findings and how they look; computes no score and opens no file.
-"""
+"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal."""
 
 import dataclasses
 import json

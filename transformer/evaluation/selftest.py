@@ -1,7 +1,7 @@
 """A released model proves itself: the sentences in its folder come out as when it was released.
 
 `selftest.json` holds golden sentences with their translations by greedy search in float32, and a
-small test set with its scores. `written` makes it, `run` repeats it. Knows no command line.
+small test set with its scores. `written` makes it, `run` repeats it.
 """
 
 import dataclasses

@@ -149,12 +149,6 @@ def changed_settings(
     ]
 
 
-def begun_with(folder: Path, name: str) -> Any:
-    """A setting that the run of a folder was begun with; None where there is no run yet."""
-    path = folder / RUN
-    return json.loads(path.read_text(encoding="utf-8")).get(name) if path.is_file() else None
-
-
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN

@@ -1,7 +1,4 @@
-"""What training runs on: processes, device, precision, memory and signals, through Accelerate.
-
-The only module that imports `accelerate`. Knows no model and no data.
-"""
+"""What training runs on: processes, device, precision and signals, through Accelerate."""
 
 import contextlib
 import ctypes
@@ -90,21 +87,6 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(-4, 0)  # M_MMAP_MAX: no mapping of its own for a block
         libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: nothing goes back to the system
-
-
-def available_memory() -> int:
-    """Bytes that this process may still take without swapping, its container's limit heeded."""
-    free = psutil.virtual_memory().available
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # of control groups 2 and 1
-        with contextlib.suppress(OSError, ValueError):  # no such file, or no limit in it
-            limit = int((Path("/sys/fs/cgroup") / name).read_text(encoding="ascii"))
-            free = min(free, max(0, limit - resident_memory()))
-    return int(free)
-
-
-def resident_memory() -> int:
-    """Bytes of memory that this process has now."""
-    return int(psutil.Process().memory_info().rss)
 
 
 class StopRequest:

@@ -3,12 +3,11 @@
 import asyncio
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.config import DecodeConfig, UserError
 from transformer.documents.fill import Filled, Part, fill
 from transformer.documents.passages import Passage
-from transformer.explain.trace import Alternative, alternatives, trace
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
@@ -19,6 +18,9 @@ from transformer.translation.translator import (
     Translation,
     Translator,
 )
+
+if TYPE_CHECKING:
+    from transformer.explain.trace import Alternative
 
 Pair = tuple[str, str]
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
@@ -101,7 +103,7 @@ class Service:
 
     async def alternatives(
         self, sentence: str, pair: Pair, prefix: Sequence[int]
-    ) -> list[Alternative]:
+    ) -> "list[Alternative]":
         """The words that may follow the ids given, likeliest first."""
         inspection = Inspection(sentence, prefix=tuple(prefix))
         words: list[Alternative] = (await self._ask(("alternatives", pair), [inspection]))[0]
@@ -117,11 +119,15 @@ class Service:
             return opened.translate_segments(items, rest[0])
         translator = self.directions.plain(pair)
         if kind == "alternatives":
+            from transformer.explain.trace import alternatives  # and with it torch
+
             return [alternatives(translator, item.text, item.prefix) for item in items]
         return [self._inspected(opened, translator, item) for item in items]
 
     def _inspected(self, opened: TextTranslator, translator: Translator, item: Inspection) -> Part:
         """Looks inside; what the model does not say at once by itself is only translated."""
+        from transformer.explain.trace import trace  # and with it torch
+
         if item.prefix:
             traced = trace(translator, item.text, item.prefix, self._decode)
             return Part(item.text, traced.target, traced)

@@ -2,9 +2,12 @@
 
 import asyncio
 import io
+import shutil
+import subprocess
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,8 +38,8 @@ def texts(content: str | bytes, suffix: str) -> list[str]:
     return [passage.text for passage in read(content, suffix).passages]
 
 
-def test_a_text_file_is_one_text() -> None:
-    assert texts("\ufeffHola.\n\nAdiós.\n", ".TXT") == ["Hola.\n\nAdiós.\n"]
+def test_a_text_file_is_translated_by_lines() -> None:
+    assert texts("\ufeffHola.\n\nAdiós.\n", ".TXT") == ["Hola.\n", "Adiós.\n"]
     assert shouted("Hola.\r\n\r\nAdiós.\n", ".txt") == "HOLA.\r\n\r\nADIÓS.\n"
 
 
@@ -306,6 +309,58 @@ def test_a_book_keeps_its_pages_and_order() -> None:
     assert written["a.xhtml"].decode() == page.replace("uno", "UNO").replace("dos", "DOS").replace(
         '"es"', '"en"'
     )
+
+
+MANIFEST = (
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+    '<manifest:file-entry manifest:full-path="/" '
+    'manifest:media-type="application/vnd.oasis.opendocument.text"/>'
+    '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>'
+    "</manifest:manifest>"
+)
+CONTENT = (
+    '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2">'
+    "<office:body><office:text><text:p>el <text:span>coche</text:span> rojo</text:p>"
+    "</office:text></office:body></office:document-content>"
+)
+
+
+def sheet_file() -> bytes:
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.append(["el coche rojo"])
+    return saved(book)
+
+
+@pytest.mark.skipif(not shutil.which("soffice"), reason="needs LibreOffice")
+@pytest.mark.parametrize(
+    ("suffix", "content", "kind"),
+    [
+        (".docx", word_file, "txt:Text"),
+        (".xlsx", sheet_file, "csv"),
+        (
+            ".odt",
+            lambda: archive(
+                **{
+                    "mimetype": "application/vnd.oasis.opendocument.text",
+                    "content.xml": CONTENT,
+                    "META-INF/manifest.xml": MANIFEST,
+                }
+            ),
+            "txt:Text",
+        ),
+    ],
+)
+def test_another_reader_opens_what_was_written(
+    tmp_path: Path, suffix: str, content: Callable[[], bytes], kind: str
+) -> None:
+    file = tmp_path / f"a{suffix}"
+    file.write_bytes(translate_file(content(), file.name, shout))
+    command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile",
+               "--convert-to", kind, "--outdir", str(tmp_path), str(file)]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    read_again = (tmp_path / f"a.{kind[:3]}").read_text(encoding="utf-8-sig")
+    assert ("UNO DOS TRES" if suffix == ".docx" else "EL COCHE ROJO") in read_again
 
 
 def bomb(size: int) -> bytes:

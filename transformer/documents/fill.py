@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats
 from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
-from transformer.documents.passages import KEPT, Options, Passage, has_words, plain
+from transformer.documents.passages import KEPT, Options, Passage, has_words
+from transformer.documents.passages import plain as text_of_marked
 
 if TYPE_CHECKING:
     from transformer.explain.trace import Trace
+    from transformer.translation.translator import TextTranslator, Translator
 
 
 class Translated(Protocol):
@@ -46,6 +49,7 @@ Translate = Callable[[Sequence[str]], Awaitable[Sequence[Translated]]]
 Inspect = Callable[[str], Awaitable[Sequence[Part]]]
 Filled = tuple[list[MarkedText], tuple[str, ...]]
 
+AT_ONCE = 256  # passages
 # What no model writes where it stood: control characters, marks of direction, half characters.
 _CONTROLS = re.compile(
     "([\x00-\x08\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]+)"
@@ -56,7 +60,22 @@ _FIXED = re.compile(rf"({KEPT.pattern.replace('(', '(?:')}|{_CONTROLS.pattern[1:
 async def fill(
     passages: Sequence[Passage], translate: Translate, inspect: Inspect | None = None
 ) -> Filled:
-    """A translation for each passage, in order, and the warnings of them all."""
+    """A translation for each passage, in order, and the warnings of them all.
+
+    Some hundred are asked for at once, so that who else waits has a turn between.
+    """
+    filled: list[MarkedText] = []
+    warnings: list[str] = []
+    for start in range(0, len(passages), AT_ONCE):
+        more, own = await _fill(passages[start : start + AT_ONCE], translate, inspect)
+        filled += more
+        warnings += own
+    return filled, tuple(dict.fromkeys(warnings))
+
+
+async def _fill(
+    passages: Sequence[Passage], translate: Translate, inspect: Inspect | None
+) -> tuple[list[MarkedText], list[str]]:
     filled: dict[int, MarkedText] = {}
     warnings: list[str] = []
     clean = [i for i, passage in enumerate(passages) if not _CONTROLS.search(passage.text)]
@@ -72,13 +91,13 @@ async def fill(
     apart = [i for i, p in enumerate(passages) if i not in filled or not _keeps(p, filled[i])]
     for i, marked in zip(apart, await _apart([passages[i] for i in apart], translate), strict=True):
         filled[i] = marked
-    return [filled[i] for i in range(len(passages))], tuple(dict.fromkeys(warnings))
+    return [filled[i] for i in range(len(passages))], warnings
 
 
 def _keeps(passage: Passage, marked: MarkedText) -> bool:
     """Whether all that stays has come out once, and every mark."""
     if passage.kept:
-        counts = Counter(found.group() for found in KEPT.finditer(plain(marked)))
+        counts = Counter(found.group() for found in KEPT.finditer(text_of_marked(marked)))
         if any(counts[token] != 1 for token in passage.kept):
             return False
     return len({mark for _, mark in marked} - {None}) == len(passage.marks)
@@ -176,6 +195,34 @@ def translate_file(
     document = formats.read(content, PurePath(name).suffix, options or Options())
     filling = fill(document.passages, translated, inspected if inspect else None)
     return document.write(_run(filling)[0])
+
+
+def looked_into(
+    plain: "Translator", text: str, translated: Translated, decode: DecodeConfig
+) -> Part:
+    """A sentence with its trace, if the model without a guard translates it in the same way."""
+    from transformer.explain.trace import trace
+
+    try:
+        traced = trace(plain, text, (), decode)
+    except UserError:
+        return Part(text, translated.text, None, translated.warnings)
+    is_same = traced.target == translated.text
+    return Part(text, translated.text, traced if is_same else None, translated.warnings)
+
+
+def inspect_text(
+    opened: "TextTranslator", plain: "Translator", text: str, decode: DecodeConfig
+) -> list[Part]:
+    """The sentences of a text, looked into, and what is between them: for `translate_file`."""
+    layout = opened.split(text)
+    translations = iter(opened.translate_segments(layout.sentences, decode))
+    return [
+        looked_into(plain, segment.text, next(translations), decode)
+        if segment.is_sentence
+        else Part(segment.text, segment.text)
+        for segment in layout.segments
+    ]
 
 
 def _run(coroutine: Coroutine[Any, Any, Filled]) -> Filled:

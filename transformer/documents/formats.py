@@ -15,7 +15,7 @@ from transformer.config import UserError
 from transformer.documents import catalogues, markdown, office, pdf, subtitles, values
 from transformer.documents import html as markup_language
 from transformer.documents.markup import MarkedText
-from transformer.documents.passages import Opened, Options, Passage, text_of
+from transformer.documents.passages import Opened, Options, Passage, Slices, text_of
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplementedError,
@@ -43,13 +43,10 @@ class Document:
 
 
 def _text(content: bytes | str, options: Options) -> Opened:
-    text = text_of(content)
-    said = [text]
-
-    def put(marked: MarkedText) -> None:
-        said[0] = "".join(piece for piece, _ in marked)
-
-    return [(Passage(text), put)], lambda: said[0].encode()
+    slices = Slices()
+    for line in text_of(content).splitlines(keepends=True):
+        slices.translate_plain(line, line, str)
+    return slices.opened()
 
 
 def _html(content: bytes | str, options: Options) -> Opened:

@@ -12,14 +12,14 @@ _SAME = re.compile(r"(?<![.!?:\n])\n(?=[^\W\dA-ZÁÉÍÓÚÜÑ])")  # a line tha
 
 def opened(content: bytes, options: Options) -> Opened:
     """The paragraphs of a PDF; UserError where it has a password or no text."""
-    import pypdf
+    import pypdf  # raises what comes where a file is broken
 
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted:
             raise UserError("expected a PDF without a password")
         pages = [page.extract_text() for page in reader.pages]
-    except pypdf.errors.PyPdfError as error:
+    except (pypdf.errors.PyPdfError, AssertionError, AttributeError, TypeError) as error:
         raise UserError(f"expected a PDF, got {type(error).__name__}") from None
     if not any(page.strip() for page in pages):
         raise UserError("expected a PDF with text, got pictures only: it needs a text recognition")

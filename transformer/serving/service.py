@@ -5,8 +5,8 @@ import dataclasses
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transformer.config import DecodeConfig, UserError
-from transformer.documents.fill import Filled, Part, fill
+from transformer.config import DecodeConfig
+from transformer.documents.fill import Filled, Part, fill, looked_into
 from transformer.documents.passages import Passage
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.sentences import Segment
@@ -136,12 +136,7 @@ class Service:
             if item.segment
             else opened.translate([item.text], self._decode)
         )[0]
-        try:
-            traced = trace(translator, item.text, (), self._decode)
-        except UserError:
-            return Part(item.text, translated.text, None, translated.warnings)
-        own = traced if traced.target == translated.text else None
-        return Part(item.text, translated.text, own, translated.warnings)
+        return looked_into(translator, item.text, translated, self._decode)
 
 
 def _cost(item: Any) -> int:

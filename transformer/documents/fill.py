@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats
@@ -20,19 +20,14 @@ from transformer.documents.passages import plain as text_of_marked
 
 if TYPE_CHECKING:
     from transformer.explain.trace import Trace
-    from transformer.translation.translator import TextTranslator, Translator
+    from transformer.translation.translator import TextTranslator, Translation, Translator
 
 
-class Translated(Protocol):
-    """What a translator gives for a text."""
+class Said(NamedTuple):
+    """A translation without more."""
 
-    @property
-    def text(self) -> str:
-        """The translation."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What may be wrong with it."""
+    text: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class Part:
     warnings: tuple[str, ...] = ()
 
 
-Translate = Callable[[Sequence[str]], Awaitable[Sequence[Translated]]]
+Translate = Callable[[Sequence[str]], Awaitable[Sequence["Said | Translation"]]]
 Inspect = Callable[[str], Awaitable[Sequence[Part]]]
 Filled = tuple[list[MarkedText], tuple[str, ...]]
 
@@ -166,13 +161,6 @@ def joined(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
     ]
 
 
-class Said(NamedTuple):
-    """A translation without more."""
-
-    text: str
-    warnings: tuple[str, ...] = ()
-
-
 def translate_file(
     content: bytes,
     name: str,
@@ -198,7 +186,7 @@ def translate_file(
 
 
 def looked_into(
-    plain: "Translator", text: str, translated: Translated, decode: DecodeConfig
+    plain: "Translator", text: str, translated: "Said | Translation", decode: DecodeConfig
 ) -> Part:
     """A sentence with its trace, if the model without a guard translates it in the same way."""
     from transformer.explain.trace import trace

@@ -1,5 +1,6 @@
 """The LibreTranslate API: what it answers."""
 
+import html
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,23 @@ def test_a_file_is_translated_and_fetched(client: Any, translate: Call) -> None:
     fetched = client("GET", url)
     assert fetched.text == translate(text)
     assert fetched.headers["content-disposition"].endswith("filename*=UTF-8''mi%20carta_en.txt")
+
+
+def test_named_keys_of_a_file_alone_are_translated(client: Any, translate: Call) -> None:
+    files = {"file": ("a.json", b'{"id": "Un libro.", "nota": "Un libro."}')}
+    data = {**ES_EN, "columns": "nota"}
+    answer = client("POST", "/translate_file", data=data, files=files).json()
+    fetched = client("GET", answer["translatedFileUrl"])
+    assert fetched.headers["content-type"] == "application/json"
+    assert fetched.json() == {"id": "Un libro.", "nota": translate("Un libro.")}
+
+
+def test_text_behind_an_entity_and_signs_that_nobody_sees_stay(
+    client: Any, translate: Call
+) -> None:
+    answer = client.post(q="<p>Un \u202e&lt;b&gt; libro\0.</p>", format="html", **ES_EN).json()
+    before, after = (html.escape(translate(text), quote=False) for text in ("Un ", "<b> libro"))
+    assert answer["translatedText"] == f"<p>{before}\u202e{after}\0.</p>"
 
 
 def test_words_can_be_looked_into_and_changed(client: Any, translate: Call) -> None:

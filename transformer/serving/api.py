@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.markup import MarkedText
+from transformer.documents.markup import MarkedText, split_at_marks
 from transformer.documents.passages import Options, Passage
 from transformer.documents.worker import Workers
 from transformer.serving import schema
@@ -140,20 +140,22 @@ class Api:
         """POST /translate_file: the name under which the translated file can be fetched."""
         stem, suffix = _plain_name(name)
         source, target = (schema.text_field(fields, name) for name in ("source", "target"))
-        options = Options("" if source == "auto" else source, target)
+        columns = tuple(filter(None, str(fields.get("columns") or "").split(",")))
+        options = Options("" if source == "auto" else source, target, columns)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detect(" ".join(one.text for one in passages)[:DETECT_CHARS]).lang
-            options = Options(source, target)
+            source = detect(" ".join(passage.text for passage in passages)[:DETECT_CHARS]).lang
+            options = Options(source, target, columns)
             passages = await self._workers.read(content, suffix, options)
         texts = [passage.text for passage in passages]
         schema.check_texts(texts, self._limits.file_char_limit)
         pair = schema.check_pair((source, target), self._pairs)
         self._metrics.characters.inc(sum(map(len, texts)))
-        written = content
         if source != target:
             filled, _ = await self._service.fill(passages, pair)
-            written = await self._workers.write(content, suffix, options, filled)
+        else:
+            filled = [split_at_marks(passage.text, passage.marks) for passage in passages]
+        written = await self._workers.write(content, suffix, options, filled)
         suffix = formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         self._keep(kept, written, f"{stem}_{target}{suffix}")

@@ -7,11 +7,13 @@ import { errorBox } from "./notices.js";
 import { t } from "./texts.js";
 
 const BEGINNING = 4000; // bytes that are looked at to tell a language
+const PROSE = /\.(txt|md|markdown|html?|srt|vtt)$/i; // that is all text, but for tags
+const TWINS = [".markdown", ".htm", ".yml", ".xlf"]; // other endings of what is named already
 let formats = [];
 let stop = () => {};
 let redraw = () => {}; // what the strip shows, in another language
 
-export const formatNames = () => formats.map((ending) => ending.slice(1)).join(", ");
+const formatNames = () => formats.filter((one) => !TWINS.includes(one)).map((ending) => ending.slice(1)).join(", ");
 
 export function offer(endings) {
   formats = endings;
@@ -20,7 +22,7 @@ export function offer(endings) {
 }
 
 export function speakFiles() {
-  $("formats").textContent = formats.length ? t("formats", formatNames()) : "";
+  $("formats").textContent = formats.length ? t("formats", formatNames(), formats.includes(".pdf")) : "";
   redraw();
 }
 
@@ -41,11 +43,10 @@ function button(name, run) {
   return made;
 }
 
-// The direction of a file; what is no plain text is recognised by the server.
+// The direction of a file; what is not all text is recognised by the server.
 async function wanted(file) {
-  if (from() !== "auto") return [from(), to()];
-  const text = (await file.slice(0, BEGINNING).text()).replace(/<[^>]*>/g, " ");
-  return text.includes("\0") || text.startsWith("PK") ? ["auto", to()] : directionOf(text);
+  if (from() !== "auto" || !PROSE.test(file.name)) return [from(), to()];
+  return directionOf((await file.slice(0, BEGINNING).text()).replace(/<[^>]*>/g, " "));
 }
 
 export async function sendFile(file) {
@@ -79,7 +80,7 @@ export async function sendFile(file) {
     const path = new URL(translatedFileUrl, location.href).pathname;
     draw(() => [element("div", { className: "row done" },
       element("span", { textContent: t("fileReady", file.name) }),
-      element("a", { href: path, download: "", textContent: t("download", nameFor(file.name, target)) }),
+      element("a", { href: path, download: "", textContent: t("download", nameFor(file.name, target, path.slice(path.lastIndexOf(".")))) }),
       button("dismiss", dismissFile))]);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -91,10 +92,8 @@ export async function sendFile(file) {
   }
 }
 
-function nameFor(name, target) {
-  const dot = name.lastIndexOf(".");
-  return dot > 0 ? `${name.slice(0, dot)}_${target}${name.slice(dot)}` : `${name}_${target}`;
-}
+// The name under which a file comes back, which may be of another format: a PDF is text then.
+const nameFor = (name, target, ending) => `${name.slice(0, name.lastIndexOf("."))}_${target}${ending}`;
 
 function failedBox(failure, file) {
   const own = { refused: t("fileRefused", formatNames()), long: t("fileLong") }[failure.kind];

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import shutil
 import subprocess
 import time
@@ -226,7 +227,7 @@ def word_file() -> bytes:
 def test_a_word_document_keeps_its_looks() -> None:
     content = word_file()
     document = read(content, ".docx")
-    assert [(one.text, one.marks) for one in document.passages] == [
+    assert [(passage.text, passage.marks) for passage in document.passages] == [
         ("título", ()), ("uno dos tres", ((4, 7),)), ("cuatro", ()), ("celda & más", ()),
         ("arriba \u202e", ()),
     ]  # fmt: skip
@@ -240,12 +241,38 @@ def test_a_word_document_keeps_its_looks() -> None:
     assert untouched.items() <= members(written).items()
     moved: MarkedText = [("the ", None), ("three", 0), (" two", None)]
     filled: list[MarkedText] = [
-        moved if one.marks else [(one.text, None)] for one in document.passages
+        moved if passage.marks else [(passage.text, None)] for passage in document.passages
     ]
     runs = pytest.importorskip("docx").Document(io.BytesIO(document.write(filled))).paragraphs[1]
     assert [(run.text, run.bold) for run in runs.runs][:3] == [
         ("the ", None), ("three", True), (" two", None),
     ]  # fmt: skip
+
+
+def test_links_and_notes_of_a_word_document_stay_in_their_sentence() -> None:
+    body = (
+        '<w:p><w:r><w:t xml:space="preserve">Visita </w:t></w:r><w:proofErr/><w:hyperlink id="x">'
+        "<w:r><w:rPr><w:u/></w:rPr><w:t>nuestra página</w:t></w:r></w:hyperlink><w:r><w:t> web"
+        "</w:t></w:r><w:r><w:footnoteReference/></w:r><w:r><w:t>.</w:t><w:br/><w:t>Hoy</w:t></w:r>"
+        "<w:r><w:instrText>no</w:instrText></w:r></w:p>"
+    )
+    start, end = '<w:document xmlns:w="http://w/wordprocessingml">', "</w:document>"
+    content = archive(**{"word/document.xml": f"{start}{body}{end}"})
+    first = Passage("Visita nuestra página web", ((7, 21),))
+    assert read(content, ".docx").passages == (first, Passage("Hoy"))
+    body = body.replace("<w:t>.</w:t><w:br/>", "<w:t>.</w:t></w:r><w:r><w:br/>")
+    content = archive(**{"word/document.xml": f"{start}{body}{end}"})
+    document = read(content, ".docx")
+    kept = Passage("Visita nuestra página web<0/>.", ((7, 21),), ("<0/>",))
+    assert document.passages == (kept, Passage("Hoy"))
+    pieces: MarkedText = [("Our page", 0), (" to visit<0/>!", None)]
+    written = members(document.write([pieces, [("Today", None)]]))["word/document.xml"].decode()
+    assert re.sub(r"<w:rPr>.*?</w:rPr>|<w:r>|</w:r>|<w:proofErr/>| xml:space=.preserve.", "",
+                  written.partition("<w:p>")[2]) == (
+        '<w:hyperlink id="x"><w:t>Our page</w:t></w:hyperlink><w:t> to visit</w:t>'
+        "<w:footnoteReference/><w:t>!</w:t><w:br/><w:t>Today</w:t>"
+        f"<w:instrText>no</w:instrText></w:p>{end}"
+    )  # fmt: skip
 
 
 def test_slides_keep_their_looks() -> None:
@@ -376,7 +403,7 @@ def bomb(size: int) -> bytes:
         (b"1\nnonsense", ".srt", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
         (b"a\0b", ".html", "got a zero byte"),
         (b"\x7fELF", ".docx", "expected a Word document, got BadZipFile"),
-        (archive(a="b"), ".odt", "expected content.xml in the file"),
+        (archive(a="b"), ".odt", "expected content.xml in the file, got none"),
         (archive(**{"word/document.xml": "<a>"}), ".docx", "got XMLSyntaxError"),
         (archive(**{"word/document.xml": "<!DOCTYPE a><a/>"}), ".docx", "without a document type"),
         (bomb(2**21), ".docx", "expected a file of at most 1 MiB unpacked in .* parts, got 2 MiB"),

@@ -29,29 +29,29 @@ def po(content: bytes, options: Options) -> Opened:
     slices = Slices()
     end = 0
     message = plural = ""
-    for found in _FIELD.finditer(text):
-        name = found["name"]
-        value = "".join(_unescaped(part) for part in _PART.findall(found["value"]))
+    for match in _FIELD.finditer(text):
+        name = match["name"]
+        value = "".join(_unescaped(part) for part in _PART.findall(match["value"]))
         if name == "msgid":
             message, plural = value, ""
         elif name == "msgid_plural":
             plural = value
         elif name.startswith("msgstr"):
-            slices.keep(text[end : found.start("value")])
-            end = found.end()
+            slices.keep(text[end : match.start("value")])
+            end = match.end()
             said = plural if plural and not name.endswith("[0]") else message
             if message and not value:
-                slices.translate_plain(found["value"], said, _po_string)
+                slices.translate_plain(match["value"], said, _po_string)
             elif not message and options.target:
-                slices.keep(_LANGUAGE.sub(rf"\g<1>{options.target}", found["value"]))
+                slices.keep(_LANGUAGE.sub(rf"\g<1>{options.target}", match["value"]))
             else:
-                slices.keep(found["value"])
+                slices.keep(match["value"])
     slices.keep(text[end:])
     return slices.opened()
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _ESCAPES[found.group()], text)
+    return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], text)
 
 
 def _po_string(text: str) -> str:

@@ -92,7 +92,7 @@ async def _fill(
 def _keeps(passage: Passage, marked: MarkedText) -> bool:
     """Whether all that stays has come out once, and every mark."""
     if passage.kept:
-        counts = Counter(found.group() for found in KEPT.finditer(text_of_marked(marked)))
+        counts = Counter(match.group() for match in KEPT.finditer(text_of_marked(marked)))
         if any(counts[token] != 1 for token in passage.kept):
             return False
     return len({mark for _, mark in marked} - {None}) == len(passage.marks)

@@ -98,12 +98,12 @@ FORMATS: Mapping[str, Format] = {
 
 def format_of(suffix: str) -> Format:
     """The format of an ending; UserError for one that is not known or lacks its library."""
-    found = FORMATS.get(suffix.lower())
-    if found is None:
+    kind = FORMATS.get(suffix.lower())
+    if kind is None:
         raise UserError(f"expected a file that ends in {', '.join(FORMATS)}, got {suffix!r}")
-    if found.library and importlib.util.find_spec(found.library) is None:
-        raise UserError(f"to read a {found.name}, install the extra `files`: no {found.library}")
-    return found
+    if kind.library and importlib.util.find_spec(kind.library) is None:
+        raise UserError(f"to read a {kind.name}, install the extra `files`: no {kind.library}")
+    return kind
 
 
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008

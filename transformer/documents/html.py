@@ -13,6 +13,7 @@ from typing import NamedTuple
 from transformer.documents.markup import MarkedText, Span, split_at_marks
 from transformer.documents.passages import (
     KEPT,
+    STAYS,
     Opened,
     Options,
     Passage,
@@ -35,7 +36,6 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
          "track", "wbr"}  # fmt: skip
 _RAW = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}
-_STAYS = re.compile(r"(<\d{1,5}/>)")
 MAX_NESTED = 8  # simple elements around one text
 
 
@@ -79,18 +79,18 @@ def scan(text: str, is_xml: bool) -> Iterator[Token]:
     ends = {"<!--": "-->", "<![CDATA[": "]]>" if is_xml else ">", "<?": "?>" if is_xml else ">"}
     place = 0
     while place < len(text):
-        if found := _TEXT.match(text, place):
-            yield Token(found.group(), "text")
-        elif found := _TAG.match(text, place):
-            name = found[2] if is_xml else found[2].lower()
-            is_empty = found.group().endswith("/>") if is_xml else name in _VOID
-            kind = "close" if found[1] else "empty" if is_empty else "open"
-            yield Token(found.group(), kind, name)
-            if name in _RAW and not found[1] and not is_empty:
+        if match := _TEXT.match(text, place):
+            yield Token(match.group(), "text")
+        elif match := _TAG.match(text, place):
+            name = match[2] if is_xml else match[2].lower()
+            is_empty = match.group().endswith("/>") if is_xml else name in _VOID
+            kind = "close" if match[1] else "empty" if is_empty else "open"
+            yield Token(match.group(), kind, name)
+            if name in _RAW and not match[1] and not is_empty:
                 closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
-                if not (end_tag := closing.search(text, found.end())):
+                if not (end_tag := closing.search(text, match.end())):
                     break
-                yield Token(text[found.end() : end_tag.start()], "text")
+                yield Token(text[match.end() : end_tag.start()], "text")
                 place = end_tag.start()
                 continue
         else:
@@ -102,18 +102,18 @@ def scan(text: str, is_xml: bool) -> Iterator[Token]:
             yield Token(text[place:after], "block" if start == "<" else "kept")
             place = after
             continue
-        place = found.end()
+        place = match.end()
     else:
         return
-    yield Token(text[found.end() if found else place :], "block")  # what never ends
+    yield Token(text[match.end() if match else place :], "block")  # what never ends
 
 
 def attributes(tag: str) -> dict[str, Span]:
     """Names in small letters and where their values stand, with their quotes; the first counts."""
     start = _NAME.match(tag)
-    found = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
+    match = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
     spans: dict[str, Span] = {}
-    for attribute in found:
+    for attribute in match:
         if attribute["is"]:
             spans.setdefault(attribute["name"].lower(), attribute.span("value"))
     return spans
@@ -308,7 +308,7 @@ def _unit(
                 source(kept[text].first, kept[text].last + 1)
                 if text in kept
                 else language.write(text, own)
-                for text in _STAYS.split(piece)
+                for text in STAYS.split(piece)
             )
             if mark is not None:
                 first, last, middle = marks[mark][1]

@@ -85,7 +85,7 @@ def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[in
 
 
 def _inline(token: "Parsed", text: str, places: list[int]) -> list[html.Token]:
-    """The inside of a paragraph; as one text, if a part is not found where it should be."""
+    """The inside of a paragraph; as one text, if a part is not where it should be."""
     content = token.content
     tokens: list[html.Token] = []
     end = 0
@@ -133,5 +133,5 @@ def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, i
 
 
 def _end(pattern: re.Pattern[str], content: str, start: int) -> int:
-    found = pattern.match(content, max(0, start))
-    return found.end() if found else -1
+    match = pattern.match(content, max(0, start))
+    return match.end() if match else -1

@@ -43,7 +43,7 @@ def project_markup(
     ValueError where the words are not those of the sentences.
     """
     source, target = sentences
-    at_source, at_target = (located(*one) for one in zip(sentences, words, strict=True))
+    at_source, at_target = (located(*side) for side in zip(sentences, words, strict=True))
     columns = [[i for i, (c, d) in enumerate(at_source) if a < d and c < b] for a, b in marks]
     shares = [_shares(row, columns) for row in weights]  # (T, marks + 1), the last: in no mark
     highest = [sorted(row)[-2:] for row in shares]
@@ -69,7 +69,7 @@ def project_markup(
         free[first:last] = [False] * (last - first)
     pieces: MarkedText = []
     end = 0
-    for mark, (first, last) in sorted(windows.items(), key=lambda one: one[1]):
+    for mark, (first, last) in sorted(windows.items(), key=lambda placed: placed[1]):
         start = at_target[first][0] if first < last else end
         stop = at_target[last - 1][1] if first < last else end
         pieces += [(target[end:start], None), (target[start:stop], mark)]
@@ -80,7 +80,7 @@ def project_markup(
 
 def _shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
     total = sum(row) or 1.0
-    inside = [sum(row[i] for i in one) / total for one in columns]
+    inside = [sum(row[i] for i in own) / total for own in columns]
     return [*inside, 1 - sum(inside)]
 
 

@@ -18,6 +18,7 @@ from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.markup import MarkedText, Span
 from transformer.documents.passages import (
+    STAYS,
     Opened,
     Options,
     Passage,
@@ -38,6 +39,7 @@ _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
 # Word splits runs at what no reader sees.
 _UNSEEN = {"proofErr", "bookmarkStart", "bookmarkEnd", "lastRenderedPageBreak", "permStart",
            "permEnd", "commentRangeStart", "commentRangeEnd"}  # fmt: skip
+_STAYING = {"footnoteReference", "endnoteReference", "commentReference", "drawing", "pict"}
 _TEXT_LANGUAGE = html.Language(
     inline=frozenset({"text:span", "text:a"}),
     kept=frozenset({"text:s", "text:tab", "text:bookmark", "text:bookmark-start", "text:sequence",
@@ -65,7 +67,7 @@ def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
             if any(entry.flag_bits & 1 for entry in entries):
                 raise UserError("expected a file without a password")
             if needs not in archive.namelist():
-                raise UserError(f"expected {needs} in the file, found nothing of that name")
+                raise UserError(f"expected {needs} in the file, got none of that name")
             members = [(entry, archive.read(entry)) for entry in entries]
         parts = {
             entry.filename: part(data, options)
@@ -124,7 +126,7 @@ def _runs_of(content: bytes, options: Options) -> Opened:
 
 @dataclass(slots=True)
 class _Run:
-    """A run, or a link with its runs, which all look alike; or a lone text."""
+    """A run, a link with its runs, which all look alike, or a lone text; without texts it stays."""
 
     element: Any
     texts: list[Any]
@@ -139,17 +141,20 @@ def _run(element: Any) -> _Run | None:
     """A run of nothing but text, a link of such runs; None for all else."""
     if _name(element) in ("hyperlink", "ins", "smartTag"):
         inner = [_run(child) for child in element if _name(child) not in _UNSEEN]
-        runs = [run for run in inner if run is not None]
+        runs = [run for run in inner if run is not None and run.texts]
         if len(runs) < len(inner) or len({run.look for run in runs}) != 1:
             return None
         is_link = _name(element) == "hyperlink"
         texts = [text for run in runs for text in run.texts]
         return _Run(element, texts, f"link {id(element)}" if is_link else runs[0].look)
-    if _name(element) != "r" or {_name(e) for e in element} - {"rPr", "t", *_UNSEEN}:
+    parts = {_name(child) for child in element} - {"rPr", *_UNSEEN}
+    if _name(element) == "r" and parts and parts <= _STAYING:
+        return _Run(element, [], f"stays {id(element)}")
+    if _name(element) != "r" or parts != {"t"}:
         return None
     looks = [child for child in element if _name(child) == "rPr"]
     texts = [child for child in element if _name(child) == "t"]
-    return _Run(element, texts, _look(looks[0]) if looks else "") if texts else None
+    return _Run(element, texts, _look(looks[0]) if looks else "")
 
 
 def _look(properties: Any) -> str:
@@ -195,46 +200,62 @@ def _lone_texts(element: Any) -> Iterator[Any]:
 
 
 def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
-    groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
-    texts = ["".join(run.text for run in group) for group in groups]
-    text = "".join(texts)
-    if not has_words(text):
+    spoken = [i for i, run in enumerate(runs) if run.texts]
+    if not has_words("".join(run.text for run in runs)):
         return
+    runs = runs[spoken[0] : spoken[-1] + 1]
+    kept: dict[str, _Run] = {}
+    taken = {token for run in runs for token in STAYS.findall(run.text)}
+    tokens = (token for n in itertools.count() if (token := f"<{n}/>") not in taken)
+    groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
     sizes: Counter[str] = Counter()
-    for group, own in zip(groups, texts, strict=True):
-        sizes[group[0].look] += 0 if group[0].look.startswith("link ") else len(own)
-    usual = sizes.most_common(1)[0][0] if len(groups) > 1 else groups[0][0].look
-    spans: list[Span] = []
-    marked: list[_Run] = []
-    end = 0
-    for group, own in zip(groups, texts, strict=True):
-        start, end = end, end + len(own)
-        if group[0].look != usual and own.strip():
-            spans.append((end - len(own.lstrip()), start + len(own.rstrip())))
+    for run in runs:
+        sizes[run.look] += 0 if run.look.startswith("link ") else len(run.text)
+    usual = sizes.most_common(1)[0][0]
+    texts, length = list[str](), 0
+    spans, marked = list[Span](), list[_Run]()
+    for group in groups:
+        own = "".join(run.text for run in group)
+        if not group[0].texts:
+            own = next(tokens)
+            kept[own] = group[0]
+        elif group[0].look != usual and own.strip():
+            start = length + len(own) - len(own.lstrip())
+            spans.append((start, length + len(own.rstrip())))
             marked.append(group[0])
-    usual_run = next((group[0] for group in groups if group[0].look == usual), runs[0])
+        texts.append(own)
+        length += len(own)
+    text = "".join(texts)
+    usual_run = next(run for run in runs if run.look == usual)
 
     def put(pieces: MarkedText) -> None:
         if plain(pieces) != text:
-            _write(runs, [(piece, usual_run if m is None else marked[m]) for piece, m in pieces])
+            written = [(piece, usual_run if m is None else marked[m]) for piece, m in pieces]
+            _write(runs, written, kept)
 
-    yield Passage(text, tuple(spans)), put
+    yield Passage(text, tuple(spans), tuple(kept)), put
 
 
-def _write(runs: Sequence[_Run], pieces: Sequence[tuple[str, _Run]]) -> None:
+def _write(
+    runs: Sequence[_Run], pieces: Sequence[tuple[str, _Run]], kept: Mapping[str, _Run]
+) -> None:
     """Writes a stretch anew: each piece is a copy of the first run of its look."""
-    if len(runs) == 1 or len(pieces) == 1 == len({run.look for run in runs}):
-        _say(runs[0].texts, "".join(text for text, _ in pieces))
-        for run in runs[1:]:
-            run.element.getparent().remove(run.element)
-        return
-    first = runs[0].element
-    for text, run in pieces:
-        element = copy.deepcopy(run.element)
-        element.tail = None
-        first.addprevious(element)
-        _say([child for child in element.iter() if _name(child) == "t"], text)
-    for run in runs:
+    spoken = [run for run in runs if run.texts]
+    if len(pieces) == 1 == len({run.look for run in runs}):
+        _say(runs[0].texts, pieces[0][0])
+        spoken = spoken[1:]
+    else:
+        first = copy.copy(runs[0].element)
+        runs[0].element.addprevious(first)
+        for text, run in ((part, run) for piece, run in pieces for part in STAYS.split(piece)):
+            if text in kept:
+                first.addprevious(kept[text].element)
+            elif text:
+                element = copy.deepcopy(run.element)
+                first.addprevious(element)
+                _say([child for child in element.iter() if _name(child) == "t"], text)
+        first.getparent().remove(first)
+    for run in spoken:
         run.element.getparent().remove(run.element)
 
 

@@ -8,6 +8,7 @@ from transformer.config import UserError
 from transformer.documents.markup import MarkedText, Span
 
 KEPT = re.compile(r"<(\d{1,5})/>")
+STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def _unit(group: Sequence[_Speech], parts: list[str], newline: str, is_vtt: bool
             lines = _set(said, next(spans))
             shown = newline.join(_shown(marked, span, tags, is_vtt) for span in lines)
             if speech.kept:
-                shown = _STAYS.sub(lambda found: _tag(found.group(), group[0].kept), shown)
+                shown = _STAYS.sub(lambda match: _tag(match.group(), group[0].kept), shown)
             parts[speech.place] = speech.around[0] + shown + speech.around[1]
 
     yield Passage(text, tuple(marks), tuple(group[0].kept)), put
@@ -204,7 +204,7 @@ def _dealt(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
 
     A cue that ended with a comma does so again, if one is near.
     """
-    words = [found.span() for found in re.finditer(r"\S+", text)]
+    words = [match.span() for match in re.finditer(r"\S+", text)]
     total = sum(len(line) for lines in cues for line in lines)
     dealt: list[list[Span]] = []
     done, first = 0, 0

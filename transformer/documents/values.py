@@ -30,8 +30,8 @@ def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
     asked: set[int] | None = None
     names: list[str] = []
     row, column = 0, 0
-    for found in field.finditer(text):
-        value, end = found.groups()
+    for match in field.finditer(text):
+        value, end = match.groups()
         is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
         said = value[1:-1].replace('""', '"') if is_quoted else value
         if options.columns and row == 0:
@@ -73,10 +73,10 @@ def json_values(content: bytes, options: Options) -> Opened:
     slices = Slices()
     end, key = 0, ""
     keys: list[str] = []
-    for found in _JSON.finditer(text):
-        sign = found.group()
-        slices.keep(text[end : found.start()])
-        end = found.end()
+    for match in _JSON.finditer(text):
+        sign = match.group()
+        slices.keep(text[end : match.start()])
+        end = match.end()
         if sign in "{[":
             keys.append(key)
         elif sign in "}]":

@@ -138,7 +138,7 @@ def _reply(job: bytes) -> bytes:
         document = formats.read(content, suffix, Options(**options))
         if filled is not None:
             return b"f" + document.write(filled)
-        passages = [(one.text, one.marks, one.kept) for one in document.passages]
+        passages = [(passage.text, passage.marks, passage.kept) for passage in document.passages]
         return b"p" + json.dumps(passages).encode()
     except UserError as error:
         return b"e" + str(error).encode(errors="replace")

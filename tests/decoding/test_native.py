@@ -1,6 +1,7 @@
 """The native decoder: against the plain model, against integer arithmetic, and against misuse."""
 
 import ctypes
+import itertools
 import os
 import random
 import shutil
@@ -408,8 +409,10 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     if compiler is None:
         pytest.skip("needs g++")
     built = compiled(compiler, tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover")
-    runtime = subprocess.run([compiler, "-print-file-name=libasan.so"], text=True,
-                             capture_output=True, check=True).stdout.strip()  # fmt: skip
+    runtimes = [
+        subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
+        for name in ("libasan.so", "libstdc++.so")
+    ]
     code = (
         "import sys, pathlib, pytest\nfrom transformer.decoding import native\n"
         "native.PLACES = [pathlib.Path(sys.argv[1])]\n"
@@ -417,6 +420,39 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "'-k', 'not torch and not released', sys.argv[2]]))"
     )
     done = python(
-        code, str(built), __file__, LD_PRELOAD=runtime, ASAN_OPTIONS="detect_leaks=0",
+        code, str(built), __file__, LD_PRELOAD=" ".join(runtimes), ASAN_OPTIONS="detect_leaks=0",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_arm_finds_what_the_plain_model_finds(make_model: Make, tmp_path: Path) -> None:
+    """By a cross compiler and an emulator: plain C++, NEON, and NEON with products of bytes."""
+    compiler, emulator = map(shutil.which, ("aarch64-linux-gnu-g++", "qemu-aarch64-static"))
+    if compiler is None or emulator is None:
+        pytest.skip("needs aarch64-linux-gnu-g++ and qemu-aarch64-static")
+    program = tmp_path / "search"
+    sources = [*KERNELS.glob("*.cpp"), *KERNELS.glob("variants/*.cpp"),
+               Path(__file__).with_name("search.cpp")]  # fmt: skip
+    flags = ("-std=c++17", "-O2", "-static", "-pthread", "-w", f"-I{KERNELS}", "-o", str(program))
+    subprocess.run([compiler, *flags, *map(str, sources)], check=True)
+    model = small_model(make_model, norm="pre")
+    decoder = model_decoder(model, "float32")
+    assert isinstance(decoder, NativeDecoder)
+    weights = weights_of(model)
+    settings = native._Settings(4, 1, 0, 1, 0, 2, 4096, 0.6, 2.0)
+    numbers = [np.array([len(SOURCES), *map(len, SOURCES)]), *map(np.array, SOURCES)]
+    given = b"".join([
+        bytes(decoder._shape),
+        *(weights[name].astype(np.float32).tobytes() for name in decoder._parameters()),
+        bytes(settings),
+        *(one.astype(np.int32).tobytes() for one in numbers),
+    ])  # fmt: skip
+    found = BatchDecoder(model).search(SOURCES, DecodeConfig(beam_size=4))
+    right = [list(own[0].ids) for own in found]
+    for name, kind in itertools.product(("generic", "neon", "neondot"), ("float32", "int8")):
+        command = [emulator, str(program), name, kind]
+        lines = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
+        ids = [[int(i) for i in line.split()] for line in lines.decode().splitlines()]
+        same = sum(one == other for one, other in zip(ids, right, strict=True))
+        assert same == len(right) if kind == "float32" else same > 0.8 * len(right)

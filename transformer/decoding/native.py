@@ -119,14 +119,14 @@ class NativeDecoder:
         self._library, self._handle = opened, None
         self.config, self.compute_type = config, compute_type
         self.n_threads, self._plain = default_threads(), plain
-        shape = _Shape(
+        self._shape = _Shape(
             config.vocab_size, config.d_model, config.n_heads, config.n_encoder_layers,
             config.n_decoder_layers, config.d_ff, config.max_len,
             config.norm == "pre", config.positions == "learned", config.activation == "gelu",
         )  # fmt: skip
         variant = os.environ.get(VARIANT)
         name = variant.encode() if variant else None
-        self._handle = opened.decoder_open(ctypes.byref(shape), name, compute_type == "int8")
+        self._handle = opened.decoder_open(ctypes.byref(self._shape), name, compute_type == "int8")
         if not self._handle:
             raise UserError(f"{VARIANT}={variant}: {opened.decoder_error().decode()}")
         self.variant = opened.decoder_variant(self._handle).decode()

@@ -251,6 +251,8 @@ def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
     (tmp_path / "old").write_text("before")
     assert f"{source}, line 2" in failure(run("--input", source, "--output", tmp_path / "old"))
     assert (tmp_path / "old").read_text() == "before"
+    for name in ("new", "old"):  # what is done, see test_output
+        (tmp_path / f"{name}.part").unlink()
     missing = tmp_path / "missing" / "out.txt"
     message = f"cannot write {missing}: No such file or directory"
     assert message in failure(run("--output", missing, "hola"))

@@ -2,11 +2,20 @@
 
 import argparse
 import dataclasses
+import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from transformer.command import add_arguments, from_arguments, run_command
+from transformer.command import (
+    Errors,
+    add_arguments,
+    from_arguments,
+    read_lines,
+    run_command,
+    unlost,
+)
 from transformer.config import (
     CorpusConfig,
     DecodeConfig,
@@ -87,6 +96,8 @@ def test_a_broken_rule_on_the_command_line_is_an_error_of_the_user() -> None:
     flags = parsed(DecodeConfig, "--beam-size", "2", "--n-best", "3")
     with pytest.raises(UserError, match="1 <= n_best <= beam_size, not 3 of 2"):
         from_arguments(DecodeConfig, flags)
+    with pytest.raises(UserError, match=r"^expected beam_size <= 256, not 257$"):
+        from_arguments(DecodeConfig, parsed(DecodeConfig, "--beam-size", "257"))
 
 
 def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
@@ -120,9 +131,49 @@ def test_what_ends_a_command_is_its_exit_code(
     assert run_command(lambda: None, "name") == 0
 
 
-def test_a_defect_of_the_program_is_not_hidden() -> None:
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_defect_of_the_program_is_one_line_and_a_traceback_where_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_shown: bool
+) -> None:
     def work() -> None:
-        raise ZeroDivisionError("a defect")
+        raise ZeroDivisionError("a defect\nof two lines")
 
-    with pytest.raises(ZeroDivisionError, match="a defect"):
-        run_command(work, "name")
+    monkeypatch.setenv("TRANSFORMER_TRACEBACK", "1" if is_shown else "")
+    assert run_command(work, "name") == 70
+    *before, line = capsys.readouterr().err.splitlines()
+    wanted = "defect: ZeroDivisionError: a defect (TRANSFORMER_TRACEBACK=1 shows where)"
+    assert line == f"name: {wanted}"
+    assert any("in work" in own for own in before) == is_shown
+
+
+def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
+    target, part = tmp_path / "out", tmp_path / "out.part"
+
+    def interrupted() -> None:
+        with unlost(target, resume=False) as (write, _):
+            write("first")
+            write("second")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as ended:
+        interrupted()
+    assert (part.read_text(), target.exists()) == ("first\nsecond\n", False)
+    assert ended.value.__notes__ == [f"what is done is in {part}, --resume goes on behind it"]
+    with pytest.raises(UserError, match="--resume goes on, or remove it"):
+        unlost(target, resume=False).__enter__()
+    part.write_text("first\nsecond\nthi")  # as after a full disk
+    with unlost(target, resume=True) as (write, n):
+        write("third")
+    assert (n, target.read_text(), part.exists()) == (2, "first\nsecond\nthird\n", False)
+    with pytest.raises(UserError, match=r"nothing to resume: .* is complete"):
+        unlost(target, resume=True).__enter__()
+    with pytest.raises(UserError, match="soon"), unlost(tmp_path / "new", resume=False):
+        raise UserError("soon")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "lines"), [("replace", ["a", "ma\ufffdana", "b"]), ("skip", ["a", "maana", "b"])]
+)
+def test_other_bytes_than_utf8_are_replaced_or_left_out(errors: Errors, lines: list[str]) -> None:
+    assert list(read_lines(io.BytesIO(b"a\r\nma\xf1ana\nb"), "name", errors)) == lines

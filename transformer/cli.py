@@ -9,15 +9,24 @@ import atexit
 import contextlib
 import dataclasses
 import gc
+import itertools
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer.checkpoint.locate import default_model, direction, models
-from transformer.command import Failed, add_arguments, from_arguments, read_lines, run_command
+from transformer.command import (
+    Errors,
+    Failed,
+    able_to,
+    add_arguments,
+    from_arguments,
+    read_lines,
+    run_command,
+    unlost,
+)
 from transformer.config import (
     COMPUTE_TYPE_HELP,
     ComputeType,
@@ -52,6 +61,14 @@ def parser() -> argparse.ArgumentParser:
     add("text", nargs="*", help="texts to translate; without any, standard input is read")
     add("--input", type=Path, help="a UTF-8 file to translate line by line")
     add("--output", type=Path, help="the file to write, one line for each line")
+    add("--resume", action="store_true", help="go on behind what OUTPUT.part has")
+    add(
+        "--errors",
+        choices=choices(Errors),
+        default="strict",
+        help="bytes that are not UTF-8: end with their line, become \ufffd, or are left out "
+        "(default: strict)",
+    )
     add("--from", dest="src_lang", choices=LANGUAGES, help="source language (default: recognised)")
     add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: the other one)")
     add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
@@ -78,44 +95,33 @@ def parser() -> argparse.ArgumentParser:
     return flags
 
 
-@contextlib.contextmanager
-def _able_to(do: str) -> Iterator[None]:
-    """An error of the operating system means that this cannot be done: a UserError."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"cannot {do}: {error.strerror}") from error
-
-
 def _texts(args: argparse.Namespace) -> Iterable[str]:
     if args.text:
         return args.text
     name = str(args.input or "standard input")
-    with _able_to(f"read {name}"):
+    with able_to(f"read {name}"):
         # Not sys.stdin: Python cannot exit while a thread waits for a line of it.
         file = open(args.input or 0, "rb", closefd=args.input is not None)  # noqa: SIM115
-    return read_lines(file, name)
+    return read_lines(file, name, args.errors)
 
 
 @contextlib.contextmanager
-def _printer(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
-    """Where lines go: standard output at once, or a file that appears when it is complete."""
+def _printer(args: argparse.Namespace) -> Iterator[tuple[Callable[[str], None], int]]:
+    """Where lines go, standard output or a file, and how many are there already."""
     if not args.output:
+        if sys.stdout is None:
+            raise UserError("cannot write standard output: it is closed")
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        yield lambda line: print(line, flush=True)
-        return
-    special = args.output.exists() and not args.output.is_file()  # a pipe or /dev/null
-    target = args.output if special else args.output.resolve()
-    written = target if special else target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with _able_to(f"write {args.output}"):
-            with written.open("w", encoding="utf-8", newline="\n") as file:
-                yield lambda line: print(line, file=file)
-            if not special:
-                os.replace(written, target)
-    finally:
-        if not special:
-            written.unlink(missing_ok=True)
+        yield lambda line: print(line, flush=True), 0
+    elif args.output.exists() and not args.output.is_file():  # a pipe or /dev/null
+        with (
+            able_to(f"write {args.output}"),
+            args.output.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
+        ):
+            yield lambda line: print(line, file=file), 0
+    else:
+        with unlost(args.output.resolve(), resume=args.resume) as writer:
+            yield writer
 
 
 def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
@@ -140,6 +146,10 @@ def _check(args: argparse.Namespace) -> None:
     """Raises a UserError for each mistake in texts and files that shows before torch is there."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
+    if args.resume and not args.output:
+        raise UserError("expected --output with --resume: what is to go on?")
+    if args.resume and ((args.n_best > 1 and not args.json) or args.explain or args.attention):
+        raise UserError("expected one line a text with --resume: without --n-best and --explain")
     if args.json and (args.explain or args.attention):
         raise UserError("expected --json, or --explain and --attention, got both")
     if args.attention and args.attention.suffix not in PICTURES:
@@ -149,10 +159,10 @@ def _check(args: argparse.Namespace) -> None:
     except UnicodeEncodeError as error:
         raise UserError(f"expected UTF-8 text in the arguments: {error}") from error
     if args.input:
-        with _able_to(f"read {args.input}"):
+        with able_to(f"read {args.input}"):
             args.input.stat()
     if args.output:
-        with _able_to(f"write {args.output}"):
+        with able_to(f"write {args.output}"):
             args.output.resolve().parent.stat()
 
 
@@ -234,7 +244,7 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     texts = list(_texts(args))
     (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
     translator = opened.plain(langs)
-    with _printer(args) as write:
+    with _printer(args) as (write, _):
         for line in explained(translator, texts, args.attention, args.explain, decode):
             write(line)
 
@@ -259,8 +269,11 @@ def run(args: argparse.Namespace) -> None:
         return _explain(args, opened, decode)
     if len(folders) == 1:
         opened.translator(*folders)  # a defect shows before anything is written
-    with _printer(args) as write:
-        for number, translation in enumerate(opened.stream(_texts(args), decode), 1):
+    with _printer(args) as (write, n_done):
+        lines = iter(_texts(args))
+        before = opened.passed(itertools.islice(lines, n_done))
+        stream = opened.stream(lines, decode, before=before)
+        for number, translation in enumerate(stream, n_done + 1):
             for line in output_lines(translation, args.json, decode.n_best):
                 write(line)
             if translation.warnings:

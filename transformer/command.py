@@ -1,18 +1,26 @@
-"""What all commands share: flags made of settings, exit codes, and lines read from a file."""
+"""What all commands share: flags made of settings, exit codes, lines read, lines not lost."""
 
 import argparse
 import contextlib
 import dataclasses
+import errno
 import os
 import signal
 import sys
+import traceback
 import typing
 from collections.abc import Callable, Iterator
-from typing import IO, Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, Literal, TypeVar
 
 from transformer.config import UserError, choices
 
 T = TypeVar("T")
+TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
+DEFECT = 70  # exit code, as in sysexits.h
+Errors = Literal["strict", "replace", "skip"]
+_HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 
 def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
@@ -38,7 +46,8 @@ def add_arguments(
 
     `from_preset` leaves the defaults open, to be taken from a preset by `from_arguments`.
     """
-    group = parser.add_argument_group(cls.__name__, (cls.__doc__ or "").strip().splitlines()[0])
+    title = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    group = parser.add_argument_group(title[:1].lower() + title[1:])
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         if field.name not in skip:
@@ -58,7 +67,7 @@ def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None =
     try:
         return cls(**(before | values))
     except ValueError as error:
-        raise UserError(str(error)) from error
+        raise UserError(str(error).removeprefix(f"{cls.__name__}: ")) from error
 
 
 class Failed(Exception):
@@ -68,37 +77,133 @@ class Failed(Exception):
 def run_command(work: Callable[[], object], name: str) -> int:
     """Runs a command: its exit code is 2 after one line for what a person can mend.
 
-    A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130.
+    A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130, a defect of
+    the program with 70 and one line; its traceback is shown where TRANSFORMER_TRACEBACK is set.
     """
+    if sys.stderr is None:  # closed; print() would take standard output instead
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         work()
-        sys.stdout.flush()
-    except UserError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 2
-    except Failed as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # Python would complain once more when it closes standard output.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"{name}: stopped: the reader of the output has closed it", file=sys.stderr)
-        return 128 + signal.SIGPIPE
-    except KeyboardInterrupt:
-        print(f"{name}: stopped", file=sys.stderr)
-        return 128 + signal.SIGINT
+        if sys.stdout:
+            sys.stdout.flush()
+    except BaseException as error:
+        told = _told(error)
+        if told is None:
+            raise
+        if os.environ.get(TRACEBACK) and not isinstance(error, UserError | Failed):
+            traceback.print_exc()
+        message, code = told
+        lines = (line for text in (message, *_notes(error)) for line in text.splitlines())
+        with contextlib.suppress(OSError):  # standard error may be full too
+            print(f"{name}: {'; '.join(lines)}", file=sys.stderr, flush=True)
+        _let_go(sys.stdout)
+        return code
     return 0
 
 
-def read_lines(file: IO[bytes], name: str) -> Iterator[str]:
+def _notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+def _told(error: BaseException) -> tuple[str, int] | None:
+    """What is said of an error, and the exit code; None for what is none."""
+    match error:
+        case UserError():
+            return str(error), 2
+        case Failed():
+            return str(error), 1
+        case BrokenPipeError():
+            return "stopped: the reader of the output has closed it", 128 + signal.SIGPIPE
+        case KeyboardInterrupt():
+            return "stopped", 128 + signal.SIGINT
+        case OSError(filename=None, errno=number) if number in _CANNOT_WRITE:
+            return f"cannot write standard output: {error.strerror}", 2
+        case Exception():
+            first = next(iter(str(error).splitlines()), "")
+            return f"defect: {type(error).__name__}: {first} ({TRACEBACK}=1 shows where)", DEFECT
+    return None
+
+
+def _let_go(stream: Any) -> None:
+    """What cannot be written is dropped: Python would complain once more at its exit."""
+    try:
+        if stream:
+            stream.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def read_lines(file: IO[bytes], name: str, errors: Errors = "strict") -> Iterator[str]:
     """Lines of UTF-8 without their line feed; other bytes are a UserError with the line.
 
-    Closes the file at its end.
+    Or they are replaced by U+FFFD or left out, as `errors` says. Closes the file at its end.
     """
     with file:
         for number, raw in enumerate(file, 1):
             try:
-                yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                line = raw.decode("utf-8", _HANDLERS[errors])
             except UnicodeDecodeError as error:
-                raise UserError(f"{name}, line {number}: expected UTF-8 text: {error}") from error
+                raise UserError(
+                    f"{name}, line {number}: expected UTF-8 text: {error}; "
+                    "--errors replace or skip goes on without those bytes"
+                ) from error
+            yield line.removesuffix("\n").removesuffix("\r")
+
+
+@contextlib.contextmanager
+def able_to(do: str) -> Iterator[None]:
+    """An error of the operating system means that this cannot be done: a UserError."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UserError(f"cannot {do}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def unlost(target: Path, *, resume: bool) -> Iterator[tuple[Callable[[str], None], int]]:
+    """Writes a line to a file that takes its name when complete; and the lines it has already.
+
+    Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
+    `resume` it is written on behind its last whole line; without, one that is there is a UserError.
+    """
+    part, can = target.with_name(f"{target.name}.part"), f"write {target}"
+    if part.exists() and not resume:
+        raise UserError(f"{part} holds lines of an earlier run: --resume goes on, or remove it")
+    if resume and target.exists() and not part.exists():
+        raise UserError(f"nothing to resume: {target} is complete, and there is no {part}")
+    with able_to(can):
+        n_lines = _cut_to_lines(part) if resume and part.exists() else 0
+        file = part.open("a", encoding="utf-8", newline="\n", buffering=1)  # kept by kill -9 too
+
+    def write(line: str) -> None:
+        with able_to(can):
+            file.write(f"{line}\n")
+
+    try:
+        yield write, n_lines
+        with able_to(can):
+            os.fsync(file.fileno())
+            file.close()
+            os.replace(part, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            file.close()
+        if part.exists() and part.stat().st_size:
+            error.add_note(f"what is done is in {part}, --resume goes on behind it")
+        else:
+            part.unlink(missing_ok=True)
+        raise
+
+
+def _cut_to_lines(path: Path) -> int:
+    """Cuts what is behind the last line feed; returns the number of lines."""
+    n_lines = end = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                n_lines, end = n_lines + 1, end + len(line)
+        file.truncate(end)
+    return n_lines

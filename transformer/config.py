@@ -246,6 +246,7 @@ class TrainConfig(NoiseConfig):
         reject(self, rules)
 
 
+WIDEST = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
 COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without measurable loss (GPU: bfloat16)"
 
@@ -265,6 +266,7 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         reject(self, {
             f"beam_size >= 1, not {self.beam_size}": self.beam_size >= 1,
+            f"beam_size <= {WIDEST}, not {self.beam_size}": self.beam_size <= WIDEST,
             f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
                 1 <= self.n_best <= self.beam_size
             ),

@@ -99,6 +99,13 @@ class Directions:
             directions.append(current)
         return directions
 
+    def passed(self, texts: Iterable[str]) -> Direction | None:
+        """The direction of the last text, each after the one before it; None without any."""
+        before: Direction | None = None
+        for text in texts:
+            (before,) = self.recognised([text], before)
+        return before
+
     def translate(
         self,
         texts: Sequence[str],
@@ -126,9 +133,9 @@ class Directions:
         decode: DecodeConfig = GREEDY,
         langs: Direction | None = None,
         window: int = WINDOW,
+        before: Direction | None = None,
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order; see `Translator.stream`."""
-        before: Direction | None = None
+        """Translates lines as they come, in order, after those of `before`; see `Translator`."""
         for batch in arrival_batches(lines, window):
             results = self.translate(batch, decode, langs, before)
             before = results[-1].langs

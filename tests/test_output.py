@@ -1,0 +1,103 @@
+"""What `translate` has done is not lost: bytes, Ctrl-C, full disks, closed outputs."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transformer import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = ["--device", "cpu", "--compute-type", "float32", "--no-guard"]
+LINES = ["El gato ve la casa.", "Nadie compra agua hoy.", "¿Quiere un libro?", "Hola."]
+
+
+def shell(model: Path, command: str) -> tuple[int, str]:
+    """Exit code and standard error of a command of the shell in which $translate is ours."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
+             "translate": f"{sys.executable} -m transformer --model {model} {' '.join(FLAGS)}"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("$translate hola >/dev/full", "cannot write standard output: No space left on device"),
+        ("$translate hola >&-", "cannot write standard output: it is closed"),
+        ("$translate --output /dev/full hola", "cannot write /dev/full: No space left on device"),
+        ("$translate --selftest >/dev/full", "cannot write standard output: No space left"),
+    ],
+)
+def test_an_output_that_is_full_or_closed_is_one_line(
+    random_checkpoint: Path, command: str, said: str
+) -> None:
+    if "selftest" in command:
+        command = command.replace("--selftest", "--selftest --model es-en")
+    code, err = shell(random_checkpoint, command)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"translate: {said}")
+
+
+def test_what_would_go_to_a_closed_standard_error_is_dropped(random_checkpoint: Path) -> None:
+    assert shell(random_checkpoint, "$translate --from es --to es hola 2>&-") == (2, "")
+
+
+def translate(model: Path, *flags: object) -> int:
+    return cli.main(["--model", str(model), *FLAGS, *map(str, flags)])
+
+
+def test_a_bad_byte_loses_nothing_and_resuming_gives_what_one_run_gives(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
+    bad.write_bytes(
+        "\n".join([*LINES[:2], "ma\udcf1ana", *LINES[2:]]).encode(errors="surrogateescape")
+    )
+    good.write_text("\n".join([*LINES[:2], "ma\ufffdana", *LINES[2:]]), "utf-8")
+    part = tmp_path / "out.part"
+    assert translate(random_checkpoint, "--input", bad, "--output", tmp_path / "out") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"what is done is in {part}, --resume goes on behind it")
+    assert len(part.read_text("utf-8").splitlines()) == 2
+    again = ("--resume", "--errors", "replace", "--input", bad, "--output", tmp_path / "out")
+    assert translate(random_checkpoint, *again) == 0
+    assert translate(random_checkpoint, "--input", good, "--output", tmp_path / "one") == 0
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "one").read_bytes()
+    assert not part.exists()
+
+
+def test_ctrl_c_keeps_what_is_done(random_checkpoint: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "transformer", "--model", str(random_checkpoint), *FLAGS]
+    part = tmp_path / "out.part"
+    with subprocess.Popen(
+        [*command, "--output", str(tmp_path / "out")],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stderr
+        process.stdin.write(f"{LINES[0]}\n".encode())
+        while not (part.exists() and part.stat().st_size) and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        told = f"translate: stopped; what is done is in {part}, --resume goes on behind it\n"
+        assert process.stderr.read().decode() == told
+    assert part.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    "flags", [["--resume"], ["--resume", "--output", "a", "--n-best", "2", "--beam-size", "2"]]
+)
+def test_what_cannot_be_resumed_is_told(
+    random_checkpoint: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert translate(random_checkpoint, *flags, "hola") == 2
+    assert "with --resume" in capsys.readouterr().err

@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     add("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
     add("--init", type=Path, metavar="CHECKPOINT", help="model to begin with; its shape may grow")
+    add("--resume-from", type=Path, metavar="CHECKPOINT",
+        help="go on from this checkpoint of the run, where last/ is broken")  # fmt: skip
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
@@ -88,6 +90,7 @@ def _request(args: argparse.Namespace) -> TrainRequest:
         cache=args.cache,
         tokenizer_model=args.tokenizer_model,
         init=args.init,
+        resume_from=args.resume_from,
         preset=args.preset,
         shape={name: value for name in names if (value := getattr(args, name)) is not None},
         corpus=from_arguments(CorpusConfig, args),

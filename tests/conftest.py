@@ -1,8 +1,10 @@
 """What several test files share: small models and a small language."""
 
+import contextlib
 import itertools
 import random
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,34 @@ def make_wanderer() -> Callable[..., Transformer]:
         return model.eval()
 
     return make
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 2 MB of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs the right to mount a small disk: {error}")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def fill() -> Callable[[Path], Path]:
+    """Fills the disk of a folder to the last byte; gives the file that does."""
+
+    def run(folder: Path) -> Path:
+        filler = folder / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        return filler
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,19 @@
 """Files and folders that appear whole or not at all, whatever happens while they are written."""
 
 import contextlib
+import errno
 import io
 import os
+import platform
 import shutil
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from transformer.config import UserError
+
+LOCK = ".lock"
 SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
 
 
@@ -37,17 +44,79 @@ def read_bytes(path: Path, limit: int = SMALL) -> bytes:
 
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Gives a temporary file name and renames it to `path` once the block ends well."""
+    """Gives a temporary file name and renames it to `path` once the block ends well.
+
+    What cannot be written is a UserError; nothing of it is left, and what was there stays.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
-    yield temporary
-    _sync(temporary)
-    os.replace(temporary, path)
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _cannot_write(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write {path}: {error.strerror or error}; what was there is intact")
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing."""
     with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def append_text(path: Path, text: str) -> None:
+    """Adds to a file, all or nothing; what cannot be written is a UserError."""
+    try:
+        with path.open("ab", buffering=0) as file:
+            end = file.tell()
+            content = text.encode("utf-8")
+            try:
+                if file.write(content) != len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError:
+                file.truncate(end)
+                raise
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps a folder, which is made, for this process; a UserError names who has it already.
+
+    The system gives it free when the process ends, however it does; the file stays.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    with file:
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                file.seek(0)
+                holder = file.read(200).strip() or "another process"
+                raise UserError(
+                    f"expected {folder} to be free, but it is in use by {holder}: "
+                    "wait, end that one, or name another folder"
+                ) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()} of {platform.node()} since {time.ctime()}\n")
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
 
 
 def _previous(folder: Path) -> Path:
@@ -66,21 +135,27 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     """Gives a temporary folder that takes the name `folder` once the block ends well.
 
     At every moment one complete folder exists, under its name or (for an instant) as the
-    hidden predecessor that `existing` finds.
+    hidden predecessor that `existing` finds. What cannot be written is a UserError, and nothing
+    of it is left.
     """
     temporary, previous = folder.with_name(f".{folder.name}.tmp"), _previous(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    if temporary.exists():
-        shutil.rmtree(temporary)
-    temporary.mkdir()
-    yield temporary
-    for path in [*temporary.rglob("*"), temporary]:
-        _sync(path)
-    if folder.exists():
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if temporary.exists():
+            shutil.rmtree(temporary)
+        temporary.mkdir()
+        yield temporary
+        for path in [*temporary.rglob("*"), temporary]:
+            _sync(path)
+        if folder.exists():
+            if previous.exists():
+                shutil.rmtree(previous)
+            os.rename(folder, previous)
+        os.rename(temporary, folder)
+        _sync(folder.parent)
         if previous.exists():
             shutil.rmtree(previous)
-        os.rename(folder, previous)
-    os.rename(temporary, folder)
-    _sync(folder.parent)
-    if previous.exists():
-        shutil.rmtree(previous)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -190,7 +190,7 @@ def test_no_folder_or_an_empty_one_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": 1', r"expected JSON in .*config\.json.*Is the checkpoint complete\?"),
+        ('{"format": 1', r"expected JSON in .*config\.json.*Is the file complete\?"),
         ("[1]", r"expected a JSON object in .*config\.json, got list"),
         ('{"format": 99}', "expected checkpoint format 1 in .*, got 99: it was written by another"),
         ("{}", "expected checkpoint format 1 in .*, got None"),

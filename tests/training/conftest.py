@@ -55,6 +55,7 @@ def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
         data: PreparedCorpus | None = None,
         dev: Sequence[tuple[str, str]] = (),
         model: Mapping[str, Any] = MODEL,
+        resume_from: Path | None = None,
         **changes: Any,
     ) -> Trainer:
         forget_accelerator()
@@ -62,7 +63,7 @@ def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
         data = data or prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer)
         accelerator = runtime.make_accelerator(config, folder)
         trainer = Trainer(folder, ModelConfig(**model), config, data, dev, [LANGS], accelerator)
-        trainer.resume()
+        trainer.resume(resume_from)
         return trainer
 
     return make

@@ -3,7 +3,9 @@
 import json
 import math
 import random
+import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import torch
 
 from tests.training.runs import (
+    MODEL,
     N_PAIRS,
     N_STEPS,
     SETTINGS,
@@ -165,3 +168,104 @@ def test_a_signal_does_not_save_weights_of_a_loss_that_is_not_finite(
     with pytest.raises(UserError, match="expected a finite loss"):
         start(tmp_path, data=data, lr_scale=1e38, **rare).run()
     assert state(tmp_path) == before
+
+
+def test_a_full_disk_is_one_line_and_the_run_ends_as_if_it_had_not_been(
+    start: Start, straight: dict[str, Any], small_disk: Path, fill: Callable[[Path], Path]
+) -> None:
+    del straight["turns"]
+    folder = small_disk / "run"
+    start(folder, max_steps=5).run()
+    before, files = state(folder), sorted(small_disk.rglob("*"))
+    filler = fill(small_disk)
+    with pytest.raises(UserError, match=r"^cannot write .*No space left on device"):
+        start(folder, max_steps=N_STEPS).run()
+    filler.unlink()
+    assert state(folder) == before
+    assert sorted(small_disk.rglob("*")) == files
+    filler = fill(small_disk)
+    room = checkpoint.load_weights(folder / "last")["embedding.weight"].nbytes
+    filler.write_bytes(bytes(filler.stat().st_size - 4 * room))  # for records and half a save
+    with pytest.raises(
+        UserError, match=r"^cannot write .*/last: .*No space left on device.*intact"
+    ):
+        start(folder, max_steps=N_STEPS).run()
+    filler.unlink()
+    assert state(folder) == before
+    start(folder, max_steps=N_STEPS).run()
+    assert state(folder) == straight
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [("training.safetensors", "flip"), ("training.safetensors", "gone"), ("training.json", "cut"),
+     ("model.safetensors", "gone"), ("config.json", "gone"), ("tokenizer.model", "flip")],
+)  # fmt: skip
+def test_a_broken_last_checkpoint_offers_the_newest_that_is_whole(
+    name: str, damage: str, start: Start, tmp_path: Path
+) -> None:
+    start(tmp_path, max_steps=6, eval_every=2, average=5).run()
+    path = tmp_path / "last" / name
+    whole = path.read_bytes()
+    content = {"flip": bytes([whole[0] ^ 1]) + whole[1:], "cut": whole[:-1], "gone": b""}[damage]
+    path.unlink() if damage == "gone" else path.write_bytes(content)
+    for step, broken in ((6, []), (4, [tmp_path / "steps/step-00000006", tmp_path / "best"])):
+        for folder in broken:
+            (folder / "model.safetensors").write_bytes(b"nonsense")
+        offered = tmp_path / "steps" / f"step-{step:08}"
+        line = rf"\(go on with --resume-from {offered}, the newest whole one, of step {step}\)$"
+        with pytest.raises(UserError, match=line) as refused:
+            start(tmp_path, max_steps=7)
+        assert str(tmp_path / "last") in str(refused.value)
+        assert "\n" not in str(refused.value)
+    trainer = start(tmp_path, max_steps=7, resume_from=offered)
+    assert trainer.state.step == 4
+    assert [record["step"] for record in read_metrics(tmp_path)] == [1, 2, 3, 4]
+    loaded = checkpoint.load(offered).model.state_dict()
+    assert all(torch.equal(t, loaded[name]) for name, t in trainer.model.state_dict().items())
+    trainer.run()
+    assert state(tmp_path)["step"] == 7
+    start(tmp_path, max_steps=8).run()  # its last checkpoint is whole again
+    assert state(tmp_path)["step"] == 8
+
+
+def test_a_run_without_any_whole_checkpoint_says_so(start: Start, tmp_path: Path) -> None:
+    start(tmp_path, max_steps=2).run()
+    (tmp_path / "last" / "training.json").write_text("{}")
+    shutil.rmtree(tmp_path / "best")
+    with pytest.raises(
+        UserError, match=r"\(no other checkpoint of .* is whole: name another --outp"
+    ):
+        start(tmp_path)
+
+
+def test_a_checkpoint_of_another_model_or_corpus_is_not_gone_on_from(
+    start: Start, tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer
+) -> None:
+    start(tmp_path / "a", max_steps=4).run()
+    with pytest.raises(UserError, match=r"the model and the vocabulary of this run in .*/a/last"):
+        start(tmp_path / "b", model=MODEL | {"d_ff": 16}, resume_from=tmp_path / "a/last")
+    few = prepare_pairs(phrases[:10], phrase_tokenizer)
+    trainer = start(tmp_path / "b", data=few, resume_from=tmp_path / "a/last")
+    with pytest.raises(UserError, match=r"expected a place within the . steps of an epoch"):
+        trainer.run()
+
+
+def test_a_state_saved_before_there_were_sums_is_gone_on_from(
+    start: Start, straight: dict[str, Any], tmp_path: Path
+) -> None:
+    del straight["turns"]
+    start(tmp_path / "old", max_steps=7).run()
+    (tmp_path / "old" / "last" / "SHA256SUMS").unlink()
+    for path in (tmp_path / "old" / "best").glob("training.json"):
+        path.unlink()
+    start(tmp_path / "old", max_steps=N_STEPS).run()
+    assert state(tmp_path / "old") == straight
+
+
+def test_records_of_a_run_that_never_saved_are_not_doubled(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"event": "train", "step": 1, "loss": 9.0}\n{"eve')
+    start(tmp_path, max_steps=2).run()
+    records = read_metrics(tmp_path)
+    assert [record["step"] for record in records] == [1, 2]
+    assert records[0]["loss"] != 9.0

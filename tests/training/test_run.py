@@ -1,19 +1,22 @@
 """What a run tells: its limits, its lines, its records and its card."""
 
+import dataclasses
 import json
 import logging
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from transformer.checkpoint.locate import METRICS, read_metrics
-from transformer.config import ModelConfig, TrainConfig
+from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.training.run import (
     Ending,
     TrainingState,
     append,
     changed_settings,
+    check_same_run,
     clock,
     limit_reached,
     model_card,
@@ -123,7 +126,53 @@ def test_a_line_that_a_crash_cut_short_is_passed_over(
             assert read_metrics(tmp_path) == [RECORD]
     path.write_text(whole[:-9])
     read_metrics(tmp_path)
-    assert "passed over a line that a crash cut short" in caplog.text
+    assert f"{path}, line 2: passed over, it is no record of a step" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [("nonsense", 1), ("5", 1), ("[]", 1), ("{}", 1), ('{"step": "7"}', 1), ("[" * 200_000, 1),
+     ("\x00", 1), ("", 0), (json.dumps(RECORD), 0)],
+)  # fmt: skip
+def test_a_line_that_is_no_record_is_named_and_passed_over(
+    line: str, level: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / METRICS).write_text(f"{json.dumps(RECORD)}\n{line}\n{json.dumps(RECORD)}\n")
+    records = read_metrics(tmp_path)
+    assert records == [RECORD] * (3 if line.startswith('{"step": 150') else 2)
+    assert (
+        caplog.messages
+        == [f"{tmp_path / METRICS}, line 2: passed over, it is no record of a step"] * level
+    )
+
+
+@pytest.mark.parametrize("content", ["", "5", "{", "\xff", "[" * 200_000])
+def test_run_files_that_cannot_be_read_are_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(content, encoding="latin-1")
+    with pytest.raises(UserError, match=r"expected (a )?JSON.* in .*/run\.json") as refused:
+        check_same_run(tmp_path, {"seed": 1})
+    assert "\n" not in str(refused.value)
+    (tmp_path / METRICS).mkdir()
+    with pytest.raises(UserError, match=r"expected records of a run in .*/metrics\.jsonl: .*got a"):
+        read_metrics(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"step": "7"}, {"step": -1}, {"step": 7.0}, {"seconds": math.nan}, {"seconds": None},
+     {"best": "1"}, {"finished": 0}, {"position": []}, {"more": 1}, {"epoch": "x" * 10_000}],
+)  # fmt: skip
+def test_a_state_that_no_run_was_in_is_named(changes: dict[str, Any], tmp_path: Path) -> None:
+    state = TrainingState(step=3, seconds=1.5, best=-0.25)
+    path = tmp_path / "training.json"
+    path.write_text(json.dumps(dataclasses.asdict(state)))
+    assert TrainingState.read(tmp_path) == state
+    path.write_text(json.dumps(dataclasses.asdict(state) | changes))
+    name = next(iter(changes))
+    with pytest.raises(
+        UserError, match=rf"where training stands in .*\.json, got {name} .{{0,40}}$"
+    ):
+        TrainingState.read(tmp_path)
 
 
 def test_differences_name_the_settings_before_and_now() -> None:

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -146,6 +147,47 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
     assert script(command(corpus, killed, **flags)) == 0
     assert state(killed) == state(tmp_path / "straight"), f"killed after {moments} records"
     assert [record["step"] for record in read_metrics(killed)] == list(range(1, 201))
+
+
+def test_a_second_training_in_the_folder_names_the_first_and_leaves_it_alone(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = {"max_steps": 100_000, "log_every": 1, "save_every": 100_000}
+    first = subprocess.Popen(
+        [sys.executable, SCRIPT, *command(corpus, tmp_path, **flags)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for_records(first, tmp_path, 3)
+        capsys.readouterr()
+        assert script(command(corpus, tmp_path, **flags)) == 2
+        line = capsys.readouterr().err
+        assert f"expected {tmp_path} to be free, but it is in use by process {first.pid} " in line
+        assert line.count("\n") == 1
+        wait_for_records(first, tmp_path, len(read_metrics(tmp_path)) + 2)
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.communicate()
+    steps = [record["step"] for record in read_metrics(tmp_path)]
+    assert steps == list(range(1, len(steps) + 1))
+    assert script(command(corpus, tmp_path, max_steps=2)) == 0
+
+
+def test_a_run_whose_last_checkpoint_is_broken_goes_on_from_the_one_it_names(
+    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = {"average": 3, "eval_every": 2, "save_every": 4}
+    assert script(command(corpus, tmp_path, max_steps=5, **flags)) == 0
+    (tmp_path / "last" / checkpoint.STATE).write_bytes(b"nonsense")
+    capsys.readouterr()
+    assert script(command(corpus, tmp_path, max_steps=8, **flags)) == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    (named,) = re.findall(r"go on with (--resume-from) (\S+),", line)
+    assert script([*command(corpus, tmp_path, max_steps=8, **flags), *named]) == 0
+    assert state(tmp_path)["step"] == 8
+    assert [r["step"] for r in read_metrics(tmp_path) if r["event"] == "train"] == list(range(1, 9))
 
 
 def test_two_processes_train_as_one_with_twice_the_micro_batches(

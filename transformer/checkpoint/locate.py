@@ -22,7 +22,7 @@ from typing import Any
 
 from transformer.checkpoint import sums
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
-from transformer.files import existing
+from transformer.files import existing, read_bytes
 from transformer.text.language import LANGUAGES
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
@@ -33,6 +33,7 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
 )
 SELFTEST, METRICS = "selftest.json", "metrics.jsonl"
 STATE, STATE_VALUES = "training.safetensors", "training.json"
+MAX_METRICS = 2**30  # bytes
 PACKAGE = Path(__file__).resolve().parent.parent
 logger = logging.getLogger(__name__)
 DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
@@ -43,7 +44,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(sums.read_checked(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"expected JSON in {path}: {error}. Is the checkpoint complete?") from error
+        raise UserError(f"expected JSON in {path}: {error}. Is the file complete?") from error
     if not isinstance(values, dict):
         raise UserError(f"expected a JSON object in {path}, got {type(values).__name__}")
     return values
@@ -100,14 +101,24 @@ def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run; a line that a crash cut short is passed over."""
+    """The records of a run; what is none, as a line that a crash cut, is passed over."""
     path = folder / METRICS
+    if not path.exists():
+        return []
+    try:
+        lines = read_bytes(path, MAX_METRICS).split(b"\n")
+    except OSError as error:
+        raise UserError(f"expected records of a run in {path}: {error}") from error
     records = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    for number, line in enumerate(lines, 1):
         try:
-            records.append(json.loads(line))
-        except ValueError:
-            logger.warning("%s: passed over a line that a crash cut short", path)
+            record = json.loads(line or b"null")
+        except (ValueError, RecursionError):
+            record = {}
+        if isinstance(record, dict) and type(record.get("step")) is int:
+            records.append(record)
+        elif line:
+            logger.warning("%s, line %d: passed over, it is no record of a step", path, number)
     return records
 
 

@@ -109,7 +109,8 @@ def save(
         (new / CARD).write_text(card, encoding="utf-8")
         _save_tensors(new / WEIGHTS, weights)
         if training is not None:
-            _save_tensors(new / STATE, training[0])
+            if training[0]:
+                _save_tensors(new / STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
             (new / STATE_VALUES).write_text(text, encoding="utf-8")
         sums.write(new)
@@ -119,7 +120,10 @@ def save(
 
 def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    safetensors.torch.save_file(ready, path)
+    try:
+        safetensors.torch.save_file(ready, path)
+    except safetensors.SafetensorError as error:  # the disk is full, most likely
+        raise OSError(str(error)) from error
 
 
 def compact(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import itertools
 import math
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -157,11 +156,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
                 "is: remove that or name another folder"
             )
         with replaced_folder(folder) as new:
-            try:
-                yield new
-            except BaseException:
-                shutil.rmtree(new)
-                raise
+            yield new
     except OSError as error:
         raise UserError(f"cannot write {str(folder)!r}: {error.strerror or error}") from error
 

@@ -2,28 +2,34 @@
 
 run.json         the settings that the run was begun with
 metrics.jsonl    a record for each report and each validation
-last/            the checkpoint to go on from
+last/            the checkpoint to go on from, with the moments of the optimiser
 best/            the checkpoint to translate with
 steps/           the weights of the last few validations, to be averaged
+.lock            the process that trains there
 """
 
+import contextlib
 import dataclasses
 import enum
 import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.locate import METRICS, read_metrics
+from transformer.checkpoint.locate import METRICS, STATE_VALUES, read_json, read_metrics
+from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
+from transformer.files import append_text, write_text
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
+Tensors = Mapping[str, Tensor]
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
 # What may differ between two starts of one run: its limits, and how often it speaks.
 FREE = (
@@ -45,6 +51,26 @@ class TrainingState:
     stale: int = 0  # validations since the best one
     validated: int = 0  # step of the latest validation
     finished: bool = False  # a limit was reached and the last word said
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The state that a checkpoint was saved with; anything else is a UserError."""
+        path = folder / STATE_VALUES
+        values = read_json(path)
+        kinds: dict[str, Any] = {
+            field.name: type(field.default) for field in dataclasses.fields(cls)
+        }
+        kinds |= {"seconds": (int, float), "best": (int, float, NoneType)}
+        wrong = sorted(kinds.keys() ^ values.keys()) or [
+            name for name, value in values.items()
+            if not isinstance(value, kinds[name]) or (name != "best" and not value >= 0)
+        ]  # fmt: skip
+        if wrong:
+            raise UserError(
+                f"expected where training stands in {path}, got "
+                f"{wrong[0]} {str(values.get(wrong[0]))[:40]}"
+            )
+        return cls(**values)
 
 
 class Ending(enum.Enum):
@@ -103,8 +129,7 @@ def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
 
 def append(folder: Path, record: Mapping[str, Any]) -> None:
     """Adds a record to the run's metrics."""
-    with (folder / METRICS).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(dict(record)) + "\n")
+    append_text(folder / METRICS, json.dumps(dict(record)) + "\n")
 
 
 def _table(title: str, values: Mapping[str, Any]) -> str:
@@ -152,16 +177,15 @@ def changed_settings(
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN
-    if path.is_file():
-        changes = changed_settings(json.loads(path.read_text(encoding="utf-8")), settings, FREE)
+    if path.exists():
+        changes = changed_settings(read_json(path), settings, FREE)
         if changes:
             raise UserError(
                 f"expected the settings that the run in {folder} was begun with, but "
                 f"{'; '.join(changes)}. Give the same command, or another --output"
             )
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    checkpoint.write_text(path, json.dumps(dict(settings), indent=2) + "\n")
+    write_text(path, json.dumps(dict(settings), indent=2) + "\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -191,7 +215,7 @@ class RunFolder:
             **self.machine,
         }
         card = model_card(self.model_config, self.config, self.data.report, self.directions, facts)
-        resumable = (_tensors(*training), dataclasses.asdict(state)) if training else None
+        tensors = _tensors(*training) if training else {}
         checkpoint.save(
             self.path / name,
             weights,
@@ -199,30 +223,71 @@ class RunFolder:
             self.data.tokenizer,
             self.directions,
             card,
-            resumable,
+            (tensors, dataclasses.asdict(state)),
         )
 
     def restore(
-        self, model: nn.Module, averaged: nn.Module, optimizer: torch.optim.Optimizer
+        self,
+        model: nn.Module,
+        averaged: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        source: Path | None = None,
     ) -> TrainingState | None:
-        """Puts weights and moments back as the last checkpoint holds them, where there is one."""
-        if checkpoint.existing(self.path / LAST) is None:
+        """Puts weights and moments back as the last checkpoint holds them, where there is one.
+
+        Or as `source` holds them, the moments zero where it has none. A checkpoint that is
+        broken is a UserError, which names the newest one of the run that is whole.
+        """
+        folder = source or checkpoint.existing(self.path / LAST)
+        if folder is None:
             return None
-        tensors, values = checkpoint.load_training(self.path / LAST)
-        state = TrainingState(**values)
+        try:
+            opened, state, tensors = self._read(folder)
+        except UserError as error:
+            raise UserError(f"{error} ({self._way_out()})") from error
         for name, parameter in model.named_parameters():
-            parameter.data.copy_(tensors[f"weights.{name}"])
-            moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
+            parameter.data.copy_(tensors.get(f"weights.{name}", opened[name]))
+            moments = {m: tensors.get(f"{m}.{name}", torch.zeros_like(parameter)) for m in MOMENTS}
+            moments = {m: moment.to(parameter.device) for m, moment in moments.items()}
             step = torch.tensor(float(state.step), device=parameter.device)
             optimizer.state[parameter] = {"step": step, **moments}
-        averaged.load_state_dict(checkpoint.load_weights(self.path / LAST))
+        averaged.load_state_dict(opened)
         return state
+
+    def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
+        """Weights and state of a checkpoint of this run's model; of `last` the moments, too."""
+        opened = checkpoint.load(folder)
+        mine = self.model_config, self.data.tokenizer.model
+        if (opened.model.config, opened.tokenizer.model) != mine:
+            raise UserError(f"expected the model and the vocabulary of this run in {folder}")
+        weights, state = opened.model.state_dict(), TrainingState.read(opened.folder)
+        if opened.folder.name not in (LAST, f".{LAST}.old"):
+            return weights, state, {}
+        shapes = [
+            (f"{kind}.{name}", shape)
+            for kind in ("weights", *MOMENTS)
+            for name, shape in weight_shapes(self.model_config)
+        ]
+        return weights, state, checkpoint.load_training(opened.folder, shapes)[0]
+
+    def _way_out(self) -> str:
+        """What to do about a broken checkpoint: take the newest other one that is whole."""
+        whole = []
+        for folder in (*(self.path / STEPS).glob("step-*"), self.path / BEST):
+            with contextlib.suppress(UserError):
+                whole.append((self._read(folder)[1].step, folder))
+        if not whole:
+            return f"no other checkpoint of {self.path} is whole: name another --output"
+        step, folder = max(whole)
+        return f"go on with --resume-from {folder}, the newest whole one, of step {step}"
 
     def forget_after(self, step: int) -> None:
         """Drops the records of steps that will be done again."""
+        if not (self.path / METRICS).exists():
+            return
         kept = [record for record in read_metrics(self.path) if record["step"] <= step]
         text = "".join(json.dumps(record) + "\n" for record in kept)
-        checkpoint.write_text(self.path / METRICS, text)
+        write_text(self.path / METRICS, text)
 
     def keep(self, weights: Mapping[str, Tensor], state: TrainingState) -> None:
         """Keeps the weights of this step beside those of the last few."""

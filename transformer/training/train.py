@@ -1,5 +1,6 @@
 """A whole training: corpus, model, a run begun or gone on with, report of the test sets."""
 
+import contextlib
 import dataclasses
 import hashlib
 import logging
@@ -26,10 +27,10 @@ from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import Report
-from transformer.files import write_text
+from transformer.files import locked, write_text
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.run import BEST, Ending, TrainingState, check_same_run
-from transformer.training.runtime import make_accelerator
+from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
@@ -56,6 +57,7 @@ class TrainRequest:
     cache: Path  # folder of tokenised corpora
     tokenizer_model: Path | None = None  # a vocabulary to use, not a new one
     init: Path | None = None
+    resume_from: Path | None = None  # a checkpoint of the run, where `last` is broken
     preset: str | None = None
     shape: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     corpus: CorpusConfig = dataclasses.field(default_factory=CorpusConfig)
@@ -94,6 +96,15 @@ def train(request: TrainRequest) -> TrainResult:
     before = weights.load(request.init) if request.init else None
     model = _shape(request, before)
     accelerator = make_accelerator(request.config, request.output)
+    alone = accelerator.is_main_process
+    with locked(request.output) if alone else contextlib.nullcontext():
+        return _train(request, model, before, accelerator)
+
+
+def _train(
+    request: TrainRequest, model: ModelConfig, before: Checkpoint | None, accelerator: Accelerator
+) -> TrainResult:
+    """All of it but the model to begin with, in a folder that no other process trains in."""
     main = accelerator.is_main_process
     if not main:
         logging.getLogger().setLevel(logging.ERROR)
@@ -111,7 +122,7 @@ def train(request: TrainRequest) -> TrainResult:
         start = initialize.weights_for(before, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
-    if trainer.resume():
+    if trainer.resume(request.resume_from):
         logger.info("going on from step %d of %s", trainer.state.step, request.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")

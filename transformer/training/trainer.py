@@ -87,15 +87,13 @@ class Trainer:
         }
         self.folder = RunFolder(folder, model_config, config, data, tuple(directions), machine)
 
-    def resume(self) -> bool:
-        """Goes on from the folder's last checkpoint, where there is one."""
-        state = self.folder.restore(self.model, self.averaged, self.optimizer)
-        if state is None:
-            return False
-        self.state = state
+    def resume(self, source: Path | None = None) -> bool:
+        """Goes on from the checkpoint named, or the folder's last one, where there is one."""
+        state = self.folder.restore(self.model, self.averaged, self.optimizer, source)
+        self.state = state or self.state
         if self.accelerator.is_main_process:
-            self.folder.forget_after(state.step)
-        return True
+            self.folder.forget_after(self.state.step)
+        return state is not None
 
     def run(self) -> Ending:
         """Trains until a limit, a signal or patience ends it; returns which."""
@@ -136,6 +134,11 @@ class Trainer:
         rank = self.accelerator.process_index
         turns = batching.steps(plan, rank, self.world_size, config.accumulate)
         self.turns = len(turns)
+        if self.state.position >= self.turns:
+            raise UserError(
+                f"expected a place within the {self.turns} steps of an epoch of this corpus, got "
+                f"{self.state.position}: the checkpoint is of a run with another one"
+            )
         for turn in turns[self.state.position :]:
             seeds = [derive_seed(config.seed, epoch, i) for i in turn]
             batches = [

@@ -29,6 +29,9 @@ def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None
     if hint is bool:
         group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=help)
         return
+    if typing.get_origin(hint) is tuple:
+        group.add_argument(flag, nargs="+", default=default, metavar="ADDRESS", help=help)
+        return
     shown = f"{help} (default: {default})" if default is not None else help
     allowed = choices(hint) or None
     kind: Callable[[str], Any] = str if allowed else hint

@@ -14,6 +14,7 @@ def test_a_key_is_known_by_its_hash(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     key, other = new_key(file, 0), new_key(file, 7)
     text = file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
     assert key not in text
     assert other not in text
     assert [set(json.loads(line)) for line in text.splitlines()] == [{"sha256", "per_minute"}] * 2

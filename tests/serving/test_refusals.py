@@ -29,7 +29,7 @@ def refused(answer: Any, status: int, why: str) -> None:
     [
         (b"{", "expected JSON"),
         (b"[1]", "expected a JSON object"),
-        (b"[" * 100_000, "expected JSON"),
+        (b"[" * 80_000, "expected JSON"),
         (b"\xff\xfe", "expected JSON"),
         ({**ES_EN}, "missing q"),
         ({"q": TEXT, "target": "en"}, "missing source"),
@@ -79,7 +79,7 @@ def test_too_much_is_413(client: Any) -> None:
     refused(client.post(q=["a"] * 11, **ES_EN), 413, "11 texts exceed 10")
     refused(client.post("/detect", q="a" * 2001), 413, "exceed")
     refused(client.post("/inspect", q="a" * 2001, **ES_EN), 413, "exceed")
-    refused(client.post(q="a" * 10_000_000, **ES_EN), 413, "the request exceeds 1048576 bytes")
+    refused(client.post(q="a" * 10_000_000, **ES_EN), 413, "the request exceeds 89656 bytes")
     files = {"file": ("a.txt", ("hola " * 1000).encode())}
     refused(client("POST", "/translate_file", data=ES_EN, files=files), 413, "exceed the limit")
     assert client.post(q="Un libro.", **ES_EN).status_code == 200

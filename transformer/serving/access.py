@@ -6,7 +6,9 @@ Keys are kept as hashes: 32 random bytes need no slow hash.
 import collections
 import hashlib
 import hmac
+import ipaddress
 import json
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -46,15 +48,32 @@ class Keys:
 
 
 def new_key(path: Path, per_minute: int) -> str:
-    """Makes a key, adds its hash to a file, and gives the key: nothing else knows it."""
+    """Makes a key, adds its hash to a file of the owner alone, and gives the key, known to none."""
     key = secrets.token_urlsafe(32)
     entry = json.dumps({"sha256": _hash(key), "per_minute": per_minute})
     try:
-        with path.open("a", encoding="utf-8") as file:
+        with open(path, "a", encoding="utf-8", opener=_private) as file:
+            os.fchmod(file.fileno(), 0o600)  # one made before
             file.write(entry + "\n")
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return key
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def counted_as(address: str) -> str:
+    """Whom an address stands for: of IPv6 the network of 64 bits, which one client has whole."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    mapped = found.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
 class Rates:
@@ -65,20 +84,22 @@ class Rates:
         self._times: collections.OrderedDict[str, collections.deque[float]]
         self._times = collections.OrderedDict()  # who came last is last
 
-    def wait(self, client: str, limit: int) -> float:
+    def wait(self, client: str, limit: int, counts: bool = True) -> float:
         """0 and the request counts, or the seconds until the client may come again."""
         if not limit:
             return 0.0
         now = self._clock()
         while self._times and next(iter(self._times.values()))[-1] <= now - WINDOW:
             self._times.popitem(last=False)
-        times = self._times.setdefault(client, collections.deque())
+        times = self._times.get(client) or collections.deque()
         while times and times[0] <= now - WINDOW:
             times.popleft()
         if len(times) >= limit:
             return times[0] + WINDOW - now
-        times.append(now)
-        self._times.move_to_end(client)
+        if counts:
+            times.append(now)
+            self._times[client] = times
+            self._times.move_to_end(client)
         return 0.0
 
 

@@ -1,7 +1,9 @@
 """The answers of a server, as JSON values: what each request of the API gives back."""
 
+import dataclasses
 import re
 import secrets
+import threading
 import time
 import urllib.parse
 from collections import OrderedDict
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fetched
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
+MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
+MOST_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
 DETECT_CHARS = 2000  # that are enough to tell a language by
 
 
@@ -37,6 +41,7 @@ class Api:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
         self._files: OrderedDict[str, tuple[float, bytes, str]] = OrderedDict()
+        self._changing = threading.Lock()  # the files
 
     @property
     def _pairs(self) -> tuple[Pair, ...]:
@@ -70,9 +75,9 @@ class Api:
     async def translate(self, fields: Mapping[str, Any]) -> Any:
         """POST /translate: a text or a list, as text or as HTML."""
         request = schema.translate_request(fields, self._limits)
-        detected = [schema.detected(text[:DETECT_CHARS])[0] for text in request.texts]
         auto = request.source == "auto"
-        sources = [guess["language"] if auto else request.source for guess in detected]
+        detected = [schema.detected(text[:DETECT_CHARS])[0] for text in request.texts if auto]
+        sources = [guess["language"] for guess in detected] or [request.source] * len(request.texts)
         pairs = [schema.check_pair((source, request.target), self._pairs) for source in sources]
         self._metrics.characters.inc(sum(map(len, request.texts)))
         translations = await self._each(request, pairs)
@@ -166,13 +171,15 @@ class Api:
         self._workers.close()
 
     def _keep(self, name: str, content: bytes, shown: str) -> None:
-        self._files[name] = time.monotonic() + KEPT_SECONDS, content, shown
-        while self._files:
-            ends, _, _ = next(iter(self._files.values()))
+        with self._changing:
+            self._files[name] = time.monotonic() + KEPT_SECONDS, content, shown
             size = sum(len(kept) for _, kept, _ in self._files.values())
-            if ends > time.monotonic() and (size <= KEPT_BYTES or len(self._files) == 1):
-                break
-            self._files.popitem(last=False)
+            while self._files:
+                ends, oldest, _ = next(iter(self._files.values()))
+                if ends > time.monotonic() and (size <= KEPT_BYTES or len(self._files) == 1):
+                    break
+                self._files.popitem(last=False)
+                size -= len(oldest)
 
     def fetch(self, name: str) -> tuple[bytes, str, str]:
         """GET /download_file: content, media type and disposition of a translated file."""
@@ -196,14 +203,25 @@ class Api:
     async def inspect(self, fields: Mapping[str, Any]) -> Any:
         """POST /inspect: a text by sentences, with words, their alignment and probabilities."""
         text, pair = self._asked_inside(fields)
-        parts = await self._service.inspect(text, pair)
-        return {"parts": [part_json(part, bool(fields.get("attention"))) for part in parts]}
+        with_maps = bool(fields.get("attention"))
+        most = MOST_MAPS if with_maps else MOST_LOOKS
+        parts = await self._service.inspect(text, pair, most)
+        answers, n_left = [], MOST_NUMBERS
+        for part in parts:
+            n_left -= _n_numbers(part, with_maps)
+            answers.append(
+                part_json(part if n_left >= 0 else dataclasses.replace(part, trace=None), with_maps)
+            )
+        return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> Any:
         """POST /continue_after: one sentence, its translation beginning with a forced prefix."""
         text, pair = self._asked_inside(fields)
         part = await self._service.continue_after(text, pair, schema.ids(fields))
-        return part_json(part, bool(fields.get("attention")))
+        with_maps = bool(fields.get("attention"))
+        if _n_numbers(part, with_maps) > MOST_NUMBERS:
+            raise RequestError(413, "the sentence is too long to be shown with all its numbers")
+        return part_json(part, with_maps)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> Any:
         """POST /alternatives: the words that may follow a forced prefix."""
@@ -215,6 +233,15 @@ class Api:
                 for word in words
             ]
         }
+
+
+def _n_numbers(part: Part, with_maps: bool) -> int:
+    """How many numbers a part is shown with."""
+    if part.trace is None:
+        return 0
+    trace = part.trace
+    maps = (trace.encoder, trace.decoder, trace.cross) if with_maps else ()
+    return len(trace.source_ids) * len(trace.target_ids) + sum(map_.numel() for map_ in maps)
 
 
 def _unchanged(text: str) -> Candidate:

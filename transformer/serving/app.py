@@ -5,9 +5,12 @@ Thin: reads requests, asks the service, writes answers. No text that passes is l
 
 import asyncio
 import contextlib
-import dataclasses
+import json
+import logging
+import re
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +19,15 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse, JSONResponse, Response
-from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
 
 from transformer.config import DecodeConfig, ServeConfig, UserError
-from transformer.serving import schema
-from transformer.serving.access import Keys, Rates, RequestError
+from transformer.serving.access import RequestError
+from transformer.serving.admission import Admission, Upload
 from transformer.serving.api import Api
+from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
 from transformer.serving.scheduler import QueueFull, SchedulerStopped
 from transformer.serving.service import Service
@@ -33,9 +38,11 @@ PAGE = {"/": WEB / "index.html", **{f"/{file.name}": file for file in sorted(WEB
 POSTS = ("/translate", "/detect", "/inspect", "/alternatives", "/continue_after")
 GETS = ("/languages", "/frontend/settings", "/health", "/metrics")
 FILE_PATIENCE = 10  # times the timeout of a text
-N_FIELDS = 100  # of a form
+CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
+QUICK = ("/translate", "/detect")  # where they are small and no HTML
+SWITCH = 0.001  # seconds after which another thread has its turn
+TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
 GRACE = 30  # seconds that a stopping server gives to the requests under way
-Answer = Callable[[Request, Mapping[str, Any]], Awaitable[Response]]
 
 
 def _route(path: str) -> str:
@@ -45,101 +52,23 @@ def _route(path: str) -> str:
     return "/download_file" if path.startswith("/download_file/") else "other"
 
 
-async def fields_of(request: Request) -> Mapping[str, Any]:
-    """The fields of a request: a JSON object, or a form and the query."""
-    if "json" in request.headers.get("content-type", ""):
-        return schema.json_object(await request.body())
-    fields: dict[str, Any] = dict(request.query_params)
-    if "multipart" in request.headers.get("content-type", ""):
-        form = request.form(max_files=1, max_fields=N_FIELDS, max_part_size=2**20)
-        async with form as parts:
-            for name, value in parts.items():
-                if isinstance(value, UploadFile):
-                    fields[name] = Upload(value.filename or "", await value.read())
-                else:
-                    fields[name] = value
-    else:
-        fields |= schema.form(await request.body(), N_FIELDS)
-    if isinstance(fields.get("q"), str):
-        fields["q"] = "\n".join(str(fields["q"]).splitlines())
-    return fields
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Upload:
-    """A file that came in a form."""
-
-    name: str
-    content: bytes
-
-
-class Admission:
-    """Who may come in, how often, and how long an answer may take."""
-
-    def __init__(self, limits: ServeConfig) -> None:
-        self._limits = limits
-        self._keys = Keys(Path(limits.api_keys)) if limits.api_keys else None
-        self._rates = Rates()
-
-    def admit(self, request: Request, fields: Mapping[str, Any]) -> None:
-        """Refuses a request without a key where one is needed, and one too many in a minute."""
-        limit = self._limits.per_minute
-        client = request.client.host if request.client else "unknown"
-        if self._keys is not None:
-            key = fields.get("api_key")
-            rate = self._keys.rate(key) if isinstance(key, str) and key else None
-            if rate is None:
-                raise RequestError(
-                    403, "Invalid API key" if key else "an API key is needed: api_key"
-                )
-            limit, client = rate, f"key {key}"
-        wait = self._rates.wait(client, limit)
-        if wait > 0:
-            raise RequestError(429, f"Slowdown: more than {limit} requests a minute", wait)
-
-    async def through(self, request: Request, answer: Answer, patience: float = 1) -> Response:
-        """The answer, unless the client goes or the time is over: then the work is given up."""
-        try:
-            async with asyncio.timeout(self._limits.timeout):
-                fields = await fields_of(request)
-        except TimeoutError:
-            raise RequestError(408, "the request did not arrive in time") from None
-        self.admit(request, fields)
-        work = asyncio.ensure_future(answer(request, fields))
-        gone = asyncio.ensure_future(_gone(request))
-        seconds = self._limits.timeout * patience
-        try:
-            first = asyncio.FIRST_COMPLETED
-            await asyncio.wait({work, gone}, timeout=seconds, return_when=first)
-            if work.done():
-                return work.result()
-            if gone.done():
-                raise RequestError(499, "the client has gone")
-            raise RequestError(503, f"no answer within {seconds:g} seconds", 1.0)
-        finally:
-            gone.cancel()
-            work.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
 def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastAPI:
     """The application; its start opens the models, its end answers what was asked."""
 
     @contextlib.asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(LoopErrors())
         await asyncio.to_thread(service.start)
         yield
         await asyncio.to_thread(service.stop)
+        admission.loops.close()
         api.close()
 
     app = FastAPI(lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api, admission = Api(service, limits, metrics), Admission(limits)
     for path in POSTS:
-        app.add_route(path, _post(admission, getattr(api, path[1:])), methods=["POST"])
+        answer, is_slow = getattr(api, path[1:]), path not in QUICK
+        app.add_route(path, _post(admission, answer, is_slow), methods=["POST"])
     for path, get in (("/languages", api.languages), ("/frontend/settings", api.settings)):
         app.add_route(path, _get(get), methods=["GET"])
     app.add_route("/health", _get(lambda: {"status": "ok"}), methods=["GET"])
@@ -148,10 +77,12 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     _add_files(app, api, admission)
 
     @app.get("/metrics")
-    async def prometheus() -> Response:
+    async def prometheus(request: Request) -> Response:
+        admission.check_key(request)
         return Response(metrics.text(), media_type=MEDIA_TYPE)
 
-    for kind in (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped):
+    refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
+    for kind in (*refused, ClientDisconnect):
         app.add_exception_handler(kind, _refused)
     if limits.cors:
         app.add_middleware(
@@ -160,9 +91,43 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
         )
-    most = int(limits.file_mib * 2**20)
-    app.add_middleware(RequestMiddleware, most=most, count=metrics.request, name=_route)
+    text = CHARACTER * (limits.char_limit + limits.batch_limit) + BESIDE
+    upload = int(limits.file_mib * 2**20) + BESIDE
+    app.add_middleware(
+        RequestMiddleware,
+        most=lambda route: upload if route == "/translate_file" else text,
+        count=metrics.request,
+        name=_route,
+    )
+    app.add_middleware(_BehindProxy, trusted_hosts=list(limits.behind_proxy))
     return app
+
+
+class _BehindProxy(ProxyHeadersMiddleware):
+    """Believes the headers of the proxies that were named, and no other's."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Passes a request on, with the address under which the client knows this server."""
+        if scope["type"] == "http":
+            host = ""
+            if scope["client"] and scope["client"][0] in self.trusted_hosts:
+                headers = {name: value.decode("latin1") for name, value in scope["headers"]}
+                host = headers.get(b"x-forwarded-host") or headers.get(b"host", "")
+            if not re.fullmatch(r"[\w.-]{1,255}(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", host):
+                name, port = scope["server"] or ("localhost", None)
+                name = f"[{name}]" if ":" in name else name
+                host = f"{name}:{port}" if port else name
+            scope["own_host"] = host
+        await super().__call__(scope, receive, send)
+
+
+class Json(JSONResponse):
+    """JSON written by Python's encoder of Python: that in C lets no other thread work meanwhile."""
+
+    def render(self, content: Any) -> bytes:
+        """UTF-8 without white space."""
+        encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return "".join(encoder.iterencode(content)).encode()
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -185,13 +150,13 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _post(
-    admission: Admission, answer: Callable[[Mapping[str, Any]], Awaitable[Any]]
+    admission: Admission, answer: Callable[[Mapping[str, Any]], Awaitable[Any]], is_slow: bool
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answered(_: Request, fields: Mapping[str, Any]) -> Response:
-        return JSONResponse(await answer(fields))
+        return Json(await answer(fields))
 
     async def endpoint(request: Request) -> Response:
-        return await admission.through(request, answered)
+        return await admission.through(request, answered, is_slow=is_slow)
 
     return endpoint
 
@@ -204,12 +169,13 @@ def _add_files(app: FastAPI, api: Api, admission: Admission) -> None:
         if not isinstance(file, Upload):
             raise RequestError(400, "Invalid request: missing file parameter")
         name = await api.translate_file(file.name, file.content, fields)
-        url = str(request.url_for("download_file", name=name))
+        path = request.app.url_path_for("download_file", name=name)
+        url = f"{request.scope['scheme']}://{request.scope['own_host']}{path}"
         return JSONResponse({"translatedFileUrl": url})
 
     @app.post("/translate_file", response_model=None)
     async def translate_file(request: Request) -> Response:
-        return await admission.through(request, translated, FILE_PATIENCE)
+        return await admission.through(request, translated, FILE_PATIENCE, is_slow=True)
 
     @app.get("/download_file/{name}", response_model=None)
     async def download_file(name: str) -> Response:
@@ -219,6 +185,12 @@ def _add_files(app: FastAPI, api: Api, admission: Admission) -> None:
 
 class _Server(uvicorn.Server):
     """Ends with exit code 0 after SIGTERM, once the requests under way are answered."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens; more may wait in the system than are taken at once."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUED)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -239,7 +211,7 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
     """Listens until it is told to stop; `ready` gets the address. UserError where it cannot."""
     try:
         family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
-        listening = socket.create_server((limits.host, limits.port), family=family, backlog=2048)
+        listening = socket.create_server((limits.host, limits.port), family=family)
     except OSError as error:
         raise UserError(
             f"cannot listen on {limits.host}:{limits.port}: {error.strerror}"
@@ -247,8 +219,14 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
     with listening:
         host = f"[{limits.host}]" if ":" in limits.host else limits.host
         ready(f"http://{host}:{listening.getsockname()[1]}/")
+        most = most_connections(limits.connections)
+        proxies = _TrustedHosts(list(limits.behind_proxy))
+        opened = Connections(most, limits.address_connections, lambda host: host in proxies)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # not a line a broken request
+        sys.setswitchinterval(SWITCH)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
-            server_header=False,
+            server_header=False, proxy_headers=False, http=open_to(opened), ws="none",
+            backlog=TAKEN,
         )  # fmt: skip
         _Server(config).run(sockets=[listening])

@@ -19,9 +19,11 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from starlette.requests import ClientDisconnect
 
 from transformer.config import UserError
 from transformer.serving.access import RequestError
+from transformer.serving.connections import is_out_of_files
 from transformer.serving.scheduler import QueueFull, SchedulerStopped
 
 HEADERS = {
@@ -32,6 +34,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
 }
+HELD = 2**28  # bytes of all requests that are being read and answered, together
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 log = logging.getLogger(__name__)
 Message = MutableMapping[str, Any]
@@ -84,12 +87,13 @@ class RequestMiddleware:
         self,
         app: Callable[[Message, Receive, Send], Awaitable[None]],
         *,
-        most: int,
+        most: Callable[[str], int],
         count: Callable[[str, int, float], None],
         name: Callable[[str], str],
     ) -> None:
-        """`most` bytes of a request; `name` is what a path is counted as."""
+        """`name` is what a path is counted as, `most` how many bytes a request may have there."""
         self._app, self._most, self._count, self._name = app, most, count, name
+        self._held = 0  # bytes, of all requests
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Passes a request on and its answer back."""
@@ -97,12 +101,18 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         started, status, size = time.perf_counter(), 0, 0
+        route = self._name(scope["path"])
+        most = self._most(route)
 
         async def limited() -> Message:
             nonlocal size
             message = await receive()
-            size += len(message.get("body", b""))
-            self._check(size)
+            more = len(message.get("body", b""))
+            size += more
+            self._held += more
+            _check(size, most)
+            if self._held > max(HELD, 4 * most):
+                raise RequestError(503, "too many large requests: try again later", 1.0)
             return message
 
         async def marked(message: Message) -> None:
@@ -115,20 +125,23 @@ class RequestMiddleware:
 
         try:
             length = dict(scope["headers"]).get(b"content-length", b"")
-            self._check(int(length) if length.isdigit() else 0)
+            _check(int(length) if length.isdigit() else 0, most)
             await self._app(scope, limited, marked)
         except Exception as error:
-            if status:  # the answer has begun
-                raise
-            await _send(error, marked)
+            if status:  # the answer has begun, and will not be whole
+                refusal(error)
+            else:
+                await _send(error, marked)
         finally:
-            route, taken = self._name(scope["path"]), time.perf_counter() - started
+            self._held -= size
+            taken = time.perf_counter() - started
             self._count(route, status, taken)
             log.info("%s %s %d %.0f ms", scope["method"], route, status, 1000 * taken)
 
-    def _check(self, size: int) -> None:
-        if size > self._most:
-            raise RequestError(413, f"the request exceeds {self._most} bytes")
+
+def _check(size: int, most: int) -> None:
+    if size > most:
+        raise RequestError(413, f"the request exceeds {most} bytes")
 
 
 def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
@@ -142,6 +155,10 @@ def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
             status, why, after = 503, "the queue is full: try again later", 1.0
         case SchedulerStopped():
             status, why, after = 503, "the server is stopping", 5.0
+        case ClientDisconnect():
+            status, why, after = 499, "the client has gone", None
+        case OSError() if is_out_of_files(error):
+            status, why, after = 503, "the server has too many files open", 5.0
         case _ if hasattr(error, "status_code"):  # of the framework
             status, why, after = error.status_code, str(getattr(error, "detail", "")), None
         case _:
@@ -149,6 +166,7 @@ def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
             at = "".join(f" at {frame.filename}:{frame.lineno}" for frame in where)
             log.error("defect: %s%s", type(error).__name__, at)
             status, why, after = 500, "the server has a defect", None
+    why = why.encode(errors="replace").decode()
     return status, why, {"Retry-After": str(max(1, round(after)))} if after is not None else None
 
 

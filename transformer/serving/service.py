@@ -85,11 +85,21 @@ class Service:
             lambda text: self.inspect(text, pair),
         )
 
-    async def inspect(self, text: str, pair: Pair) -> list[Part]:
-        """The sentences of a text, each as it is translated and why, and what is between them."""
+    async def inspect(self, text: str, pair: Pair, most: int | None = None) -> list[Part]:
+        """The sentences of a text, each as it is translated and why, and what is between them.
+
+        Those behind the first `most` are only translated.
+        """
         layout = self._layout(text, pair)
-        inspections = [Inspection(sentence.text, sentence) for sentence in layout.sentences]
-        parts = iter(await self._ask(("inspect", pair), inspections))
+        looked, rest = layout.sentences[:most], layout.sentences[len(layout.sentences[:most]) :]
+        inspections = [Inspection(sentence.text, sentence) for sentence in looked]
+        known = await self._ask(("inspect", pair), inspections)
+        translated = await self._ask(("translate", pair, self._decode), rest)
+        known += [
+            Part(sentence.text, translation.text, None, translation.warnings)
+            for sentence, translation in zip(rest, translated, strict=True)
+        ]
+        parts = iter(known)
         return [
             next(parts) if segment.is_sentence else Part(segment.text, segment.text)
             for segment in layout.segments

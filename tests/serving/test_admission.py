@@ -1,0 +1,227 @@
+"""Who may not come in is refused by the headers alone, and no request holds up the others."""
+
+import asyncio
+import json
+import logging
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.serving import api
+from transformer.serving.access import counted_as, new_key
+
+TEXT = "La niña dibuja el coche rojo."
+ES_EN = {"source": "es", "target": "en"}
+Call = Callable[..., Any]
+
+
+class Body:
+    """A body that tells whether it was asked for."""
+
+    was_read = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self.was_read = True
+        yield b"{}"
+
+
+def status_unread(client: Any, path: str = "/translate", **headers: str) -> int:
+    """The status of a request whose body is not read."""
+    body = Body()
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = client("POST", path, content=body, headers=headers)
+    assert not body.was_read
+    return int(answer.status_code)
+
+
+def test_who_may_not_come_in_sends_no_body(make: Call, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "keys", 1)
+    client = make(begin=False, api_keys=str(tmp_path / "keys"), char_limit=1000, batch_limit=1)
+    assert status_unread(client, authorization="Bearer guess") == 403
+    assert status_unread(client, "/translate?api_key=guess") == 403
+    assert status_unread(client, content_length=str(10**5)) == 413
+    assert status_unread(client, "/translate_file", content_length=str(10**8)) == 413
+    named = {"authorization": f"bearer {key}"}
+    assert client("POST", "/translate", json={}, headers=named).status_code == 400
+    assert status_unread(client, authorization=f"Bearer {key}") == 429
+    rare = make(begin=False, per_minute=1)
+    assert rare("POST", "/detect", json={"q": TEXT}).status_code == 200
+    assert status_unread(rare) == 429
+
+
+def test_only_the_route_of_files_takes_megabytes(make: Call) -> None:
+    client = make(begin=False)
+    content = {"file": ("a.bin", b"x" * 2**20)}
+    assert client("POST", "/translate", data=ES_EN, files=content).status_code == 413
+    assert client("POST", "/translate_file", data=ES_EN, files=content).status_code == 400
+    longest = json.dumps({"q": "😀" * 20_000}).encode()
+    assert client("POST", "/detect", content=longest, headers=JSON).status_code == 200
+
+
+JSON = {"content-type": "application/json"}
+
+
+def test_wrong_keys_are_slowed_and_right_ones_are_not(make: Call, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "keys", 0)
+    client = make(begin=False, api_keys=str(tmp_path / "keys"))
+    found = [client.post("/detect", q=TEXT, api_key=f"{i}").status_code for i in range(12)]
+    assert found == [403] * 10 + [429] * 2
+    assert status_unread(client) == 429
+    named = {"authorization": f"Bearer {key}"}
+    answer = client("POST", "/detect", json={"q": TEXT}, headers=named)
+    assert answer.status_code == 200
+
+
+def test_metrics_need_a_key_where_keys_are_needed(make: Call, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "keys", 1)
+    client = make(begin=False, api_keys=str(tmp_path / "keys"))
+    assert client("GET", "/metrics").status_code == 403
+    named = {"authorization": f"Bearer {key}"}
+    answers = [client("GET", "/metrics", headers=named) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert client("GET", "/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/translate", {"q": TEXT, "source": "\ud800", "target": "en"}),
+        ("/translate", {"q": TEXT, "source": "es", "target": "\udfff"}),
+        ("/translate", {"q": [TEXT, "\ud800"], **ES_EN}),
+        ("/translate", {"q": TEXT, "format": "\ud800", "alternatives": "\udc00", **ES_EN}),
+        ("/inspect", {"q": TEXT, "source": "\ud800", "target": "en"}),
+        ("/alternatives", {"q": "\ud800", **ES_EN}),
+        ("/continue_after", {"q": TEXT, "prefix": ["\ud800"], **ES_EN}),
+        ("/detect", {"q": "\ud800"}),
+    ],
+)
+def test_half_a_character_is_400_in_any_field(client: Any, path: str, fields: Any) -> None:
+    answer = client("POST", path, content=json.dumps(fields).encode(), headers=JSON)
+    assert answer.status_code == 400
+    assert "expected text in Unicode" in answer.json()["error"]
+
+
+def test_a_client_that_hangs_up_is_no_defect(make: Call, caplog: pytest.LogCaptureFixture) -> None:
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        pass
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/translate", "raw_path": b"/translate",
+        "query_string": b"", "headers": [(b"content-length", b"9")], "server": None,
+        "client": ("10.0.0.1", 1), "scheme": "http", "root_path": "", "http_version": "1.1",
+    }  # fmt: skip
+    caplog.set_level(logging.INFO, "transformer")
+    asyncio.run(make(begin=False).app(scope, receive, send))
+    assert [r.getMessage().split(" ")[2] for r in caplog.records] == ["499"]
+
+
+def test_forwarded_headers_count_of_named_proxies_only(make: Call) -> None:
+    def statuses(client: Any) -> list[int]:
+        ask = {"json": {"q": TEXT}}
+        headers = [{"x-forwarded-for": f"10.0.0.{i}"} for i in range(3)]
+        return [client("POST", "/detect", headers=each, **ask).status_code for each in headers]
+
+    assert statuses(make(begin=False, per_minute=1)) == [200, 429, 429]
+    assert statuses(make(begin=False, per_minute=1, behind_proxy=("10.9.9.9",))) == [200, 429, 429]
+    behind = make(begin=False, per_minute=1, behind_proxy=("10.9.9.9", "127.0.0.0/8"))
+    assert statuses(behind) == [200] * 3
+    assert statuses(behind) == [429] * 3
+
+
+@pytest.mark.parametrize(
+    ("proxies", "headers", "base"),
+    [
+        ((), {"host": "evil.example"}, "http://test"),
+        ((), {"x-forwarded-proto": "https", "x-forwarded-host": "evil.example"}, "http://test"),
+        (("127.0.0.1",), {"host": "a.org:81", "x-forwarded-proto": "https"}, "https://a.org:81"),
+        (("127.0.0.1",), {"x-forwarded-host": "a.org"}, "http://a.org"),
+        (("127.0.0.1",), {"x-forwarded-host": 'a.org/" onclick'}, "http://test"),
+    ],
+)
+def test_addresses_of_files_are_the_servers(
+    make: Call, proxies: tuple[str, ...], headers: dict[str, str], base: str
+) -> None:
+    client = make(begin=False, behind_proxy=proxies)
+    files = {"file": ("a.txt", b"Un libro.")}
+    data = {"source": "es", "target": "es"}
+    answer = client("POST", "/translate_file", data=data, files=files, headers=headers).json()
+    assert answer["translatedFileUrl"].startswith(f"{base}/download_file/")
+
+
+def test_a_network_of_ipv6_is_one_client() -> None:
+    assert counted_as("2001:db8::1") == counted_as("2001:db8::2:3") != counted_as("2001:db8:0:1::1")
+    assert counted_as("::ffff:10.0.0.1") == "10.0.0.1"
+    assert counted_as("unknown") == "unknown"
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    """Threads change places as they do in the server."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.001)
+    yield
+    sys.setswitchinterval(before)
+
+
+NESTED = b'{"q":[' + b"[]," * 95_000 + b"0]}"
+LISTED = ("1. a." * 4000)[:20_000]
+UPLOAD = {
+    "files": {"file": ("a.txt", b"1. a. " * 60_000)},
+    "data": {"source": "es", "target": "es"},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("/translate", {"content": NESTED, "headers": JSON}),
+        ("/translate", {"json": {"q": LISTED, "source": "auto", "target": "es"}}),
+        ("/inspect", {"json": {"q": LISTED, **ES_EN}}),
+        ("/translate", {"content": b"q=" + b"%ff" * 90_000}),
+        ("/translate_file", UPLOAD),
+        ("/translate_file", {"files": {"file": ("a.txt", b"\r\n--" * 500_000)}, "data": ES_EN}),
+    ],
+)  # fmt: skip
+def test_no_request_holds_up_the_others(
+    make: Call, quick_switches: None, path: str, options: dict[str, Any]
+) -> None:
+    httpx = pytest.importorskip("httpx", reason="needs httpx")
+    app = make(begin=False, timeout=3.0).app
+
+    async def longest_pause() -> float:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            request = client.build_request("POST", path, **options)
+            await request.aread()
+            asked = asyncio.ensure_future(client.send(request))
+            longest = 0.0
+            while not asked.done():
+                before = time.thread_time()
+                await asyncio.sleep(0)
+                longest = max(longest, time.thread_time() - before)
+        return longest
+
+    assert asyncio.run(longest_pause()) < 0.05
+
+
+def test_the_answer_of_a_look_inside_is_bounded(
+    client: Any, translate: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Nadie ve agua. " * 5
+    whole = client.post("/inspect", q=text, attention=True, **ES_EN).json()["parts"]
+    assert sum("cross" in part for part in whole) == 5
+    monkeypatch.setattr(api, "MOST_MAPS", 2)
+    few = client.post("/inspect", q=text, attention=True, **ES_EN).json()["parts"]
+    assert ["cross" in part for part in few if part["source"].strip()] == [True] * 2 + [False] * 3
+    assert [part["target"] for part in few] == [part["target"] for part in whole]
+    monkeypatch.setattr(api, "MOST_NUMBERS", 1)
+    none = client.post("/inspect", q=text, **ES_EN).json()["parts"]
+    assert all(set(part) == {"source", "target", "warnings"} for part in none)
+    assert client.post("/continue_after", q=TEXT, prefix=[], **ES_EN).status_code == 413

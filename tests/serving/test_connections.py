@@ -1,0 +1,162 @@
+"""Connections that ask nothing, never end, or are too many, harm nobody else."""
+
+import asyncio
+import errno
+import json
+import logging
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+uvicorn = pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+from transformer.serving.connections import Connections, LoopErrors, open_to  # noqa: E402
+
+Connect = Callable[[bytes], socket.socket]
+ASK = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+async def large(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with more than a connection buffers where /large is asked for."""
+    body = b"x" * (2**24 if scope.get("path") == "/large" else 2)
+    head = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Opens connections to a server that is short of patience, and sends something there."""
+    protocol = open_to(Connections(6, 4, lambda host: host == "127.0.0.9"))
+    protocol.header_seconds = protocol.stalled_seconds = 0.5
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(
+        uvicorn.Config(large, http=protocol, log_config=None, lifespan="off", proxy_headers=False)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    opened: list[socket.socket] = []
+
+    def start(content: bytes = b"", host: str = "127.0.0.1") -> socket.socket:
+        opened.append(
+            socket.create_connection(listening.getsockname(), 20, source_address=(host, 0))
+        )
+        opened[-1].sendall(content)
+        return opened[-1]
+
+    yield start
+    for connection in opened:
+        connection.close()
+    server.should_exit = True
+    thread.join(20)
+    listening.close()
+
+
+def rest(connection: socket.socket) -> bytes:
+    """All that comes until the other side closes."""
+    parts = []
+    try:
+        while part := connection.recv(2**16):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("content", [b"", b"GET / HTTP/1.1\r\nHost: a\r\n", ASK + ASK[:9]])
+def test_a_connection_that_does_not_ask_is_closed(connect: Connect, content: bytes) -> None:
+    connection = connect(content)
+    started = time.monotonic()
+    rest(connection)
+    assert time.monotonic() - started < 10
+
+
+def test_headers_that_trickle_are_closed(connect: Connect) -> None:
+    connection = connect(b"GET / HTTP/1.1\r\n")
+
+    def trickle() -> None:
+        for i in range(200):
+            time.sleep(0.05)
+            connection.sendall(b"x-%d: y\r\n" % i)
+
+    with pytest.raises(OSError, match=r"Broken pipe|reset"):
+        trickle()
+
+
+def test_a_client_that_takes_nothing_is_closed(connect: Connect) -> None:
+    connection = connect(ASK.replace(b"/ ", b"/large "))
+    time.sleep(2)
+    assert len(rest(connection)) < 2**24
+
+
+def test_a_client_that_asks_again_is_answered_again(connect: Connect) -> None:
+    connection = connect(b"")
+    for _ in range(5):
+        connection.sendall(ASK)
+        while not (got := connection.recv(2**16)).endswith(b"xx"):
+            assert got
+        time.sleep(0.2)
+
+
+def test_the_oldest_silent_connection_goes_for_a_new_one(connect: Connect) -> None:
+    silent = [connect(b"") for _ in range(4)]
+    assert connect(ASK).recv(15) == b"HTTP/1.1 200 OK"[:15]
+    assert rest(silent[0]) == b""
+
+
+class Busy:
+    """A connection whose request is being answered."""
+
+    is_waiting = False
+
+
+def test_where_all_are_busy_no_more_are_let_in() -> None:
+    connections = Connections(6, 4, lambda host: host == "10.0.0.1")
+    first: list[Any] = [Busy() for _ in range(4)]
+    assert all(connections.enter(each, "10.0.0.9") for each in first)
+    assert not connections.enter(Busy(), "10.0.0.9")  # type: ignore[arg-type]
+    others: list[Any] = [Busy() for _ in range(2)]
+    assert all(connections.enter(each, "10.0.0.1") for each in others)
+    assert not connections.enter(Busy(), "10.0.0.2")  # type: ignore[arg-type]
+    connections.leave(first[0])
+    assert connections.enter(Busy(), "10.0.0.2")  # type: ignore[arg-type]
+
+
+def test_what_goes_wrong_outside_a_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    told, loop = LoopErrors(), asyncio.new_event_loop()
+    for error in (OSError(errno.EMFILE, "x"), OSError(errno.EMFILE, "x"), ValueError("secreto")):
+        told(loop, {"message": "secreto", "exception": error})
+    loop.close()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.ERROR]
+    assert "no more files can be opened" in caplog.text
+    assert "secreto" not in caplog.text
+
+
+def test_few_descriptors_are_told_of_and_survived(random_checkpoint: Path) -> None:
+    flags = ["--serve", "--port", "0", "--model", str(random_checkpoint), "--device", "cpu"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "transformer", *flags],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as started:
+        assert started.stderr is not None
+        lines = iter(started.stderr.readline, "")
+        url = next(line for line in lines if "http:" in line).split()[-1]
+        port = int(url.rstrip("/").rpartition(":")[2])
+        silent = [socket.create_connection(("127.0.0.1", port), 20) for _ in range(90)]
+        with urllib.request.urlopen(f"{url}health", timeout=20) as answer:
+            assert json.loads(answer.read()) == {"status": "ok"}
+        for connection in silent:
+            connection.close()
+        started.terminate()
+        assert "only 64 files may be open" in next(lines)
+        assert list(lines) == []

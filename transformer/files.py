@@ -90,11 +90,12 @@ def append_text(path: Path, text: str) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Keeps a folder, which is made, for this process; a UserError names who has it already.
 
-    The system gives it free when the process ends, however it does; the file stays.
+    The system gives it free when the process ends, however it does.
     """
+    path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a+", encoding="utf-8")
+        file = path.open("a+b", buffering=0)
     except OSError as error:
         raise _cannot_write(folder, error) from error
     with file:
@@ -103,20 +104,25 @@ def locked(folder: Path) -> Iterator[None]:
 
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.path.samestat(
+                    path.stat(), os.fstat(file.fileno())
+                ):  # its holder has just removed it
+                    raise OSError("the lock is gone")
             except OSError as error:
                 file.seek(0)
-                holder = file.read(200).strip() or "another process"
+                holder = file.read(200).decode(errors="replace").strip() or "another process"
                 raise UserError(
                     f"expected {folder} to be free, but it is in use by {holder}: "
                     "wait, end that one, or name another folder"
                 ) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()} of {platform.node()} since {time.ctime()}\n")
-        file.flush()
+        with contextlib.suppress(OSError):  # on a full disk it has no name
+            file.truncate(0)
+            file.write(f"process {os.getpid()} of {platform.node()} since {time.ctime()}".encode())
         try:
             yield
         finally:
-            file.truncate(0)
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _previous(folder: Path) -> Path:

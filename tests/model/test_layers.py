@@ -205,7 +205,7 @@ def test_dropout_keeps_shape_and_type() -> None:
     assert (output.shape, output.dtype) == ((B, S, D), torch.bfloat16)
 
 
-L, D = 7, 10
+L = 7
 
 
 def test_even_channels_are_sines_and_odd_ones_cosines_of_the_papers_angles() -> None:

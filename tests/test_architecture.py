@@ -15,16 +15,16 @@ PACKAGE = ROOT / "transformer"
 # A package imports itself and those before it.
 ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "corpus", "decoding",
          "translation", "evaluation", "explain", "training", "export", "documents", "serving",
-         "cli")  # fmt: skip
+         "flags", "cli")  # fmt: skip
 # The one package that imports a library; torch and numpy are everywhere, but see WITHOUT_TORCH.
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
          "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
          "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
          "pypdf": "documents", "sacrebleu": "evaluation", "safetensors": "checkpoint",
-         "sentencepiece": "text", "starlette": "serving", "transformers": "export",
-         "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
+         "sentencepiece": "text", "shtab": "cli", "starlette": "serving", "tqdm": "command",
+         "transformers": "export", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
-WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "cli")
+WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "flags", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",
        "tests", "transformer"}  # fmt: skip
 MADE = {"build", "dist"}  # by the installation

@@ -211,7 +211,7 @@ def test_output_through_a_link_goes_to_the_file_behind_it(
         (["--to", "es", "hola"], "expected a model for en-es, but .* translates es to en"),
         (["--input", "a.txt", "hola"], "expected texts or --input, got both"),
         (["--input", "/nothing/a.txt"], "cannot read /nothing/a.txt: No such file"),
-        (["--input", "/"], "cannot read /: Is a directory"),
+        (["--input", "/"], "expected --output FOLDER for several files, got none"),
         (["--output", "/", "hola"], "cannot write /: Is a directory"),
         (["--n-best", "2", "hola"], "1 <= n_best <= beam_size, not 2 of 1"),
         (["--model", "/nothing", "hola"], "expected a checkpoint folder, got '/nothing'"),

@@ -73,7 +73,7 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
 SHOWN = [
     (c.rpartition("&& ")[2], lines)
     for c, lines in commands()
-    if lines and re.search(r"\btranslate( |$)", c) and "--serve" not in c
+    if lines and re.search(r"\btranslate( |$)", c) and "translate serve" not in c
 ]
 
 
@@ -88,7 +88,9 @@ def test_the_readme_shows_some_translations() -> None:
 
 
 def test_the_server_says_its_address_as_shown() -> None:
-    ((command, lines),) = [(c, lines) for c, lines in commands() if "--serve" in c and lines]
+    ((command, lines),) = [
+        (c, lines) for c, lines in commands() if "translate serve" in c and lines
+    ]
     started = subprocess.Popen(
         ["bash", "-c", f"exec {typed(command)} --port 0"],
         cwd=ROOT,

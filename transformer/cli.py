@@ -11,32 +11,36 @@ import dataclasses
 import gc
 import itertools
 import json
+import os
+import re
+import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoint.locate import default_model, direction, models
+import transformer
+from transformer.checkpoint.locate import default_model, direction, find, models
+from transformer.checkpoint.sums import SUMS
 from transformer.command import (
-    Errors,
     Failed,
+    Progress,
     able_to,
-    add_arguments,
     from_arguments,
+    notes,
+    open_output,
     read_lines,
     run_command,
-    unlost,
+    write_output,
 )
 from transformer.config import (
-    COMPUTE_TYPE_HELP,
-    ComputeType,
     DecodeConfig,
     Direction,
     ServeConfig,
     UserError,
-    choices,
 )
-from transformer.text.language import LANGUAGES
+from transformer.files import read_bytes
+from transformer.flags import ABOUT, parser, whole_parser
 
 if TYPE_CHECKING:
     from transformer.translation.directions import Directions
@@ -44,84 +48,20 @@ if TYPE_CHECKING:
 
 
 PICTURES = (".png", ".svg", ".html")
-GUARD_HELP = (
-    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
-    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
-)
+SAMPLE = 2**16  # bytes of a file by which its language is told
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags of `translate`; those of the search come from DecodeConfig."""
-    flags = argparse.ArgumentParser(
-        prog="translate",
-        description="Translates between Spanish and English, offline: the arguments, a file, or "
-        "standard input, line by line.",
-    )
-    add = flags.add_argument
-    add("text", nargs="*", help="texts to translate; without any, standard input is read")
-    add("--input", type=Path, help="a UTF-8 file to translate line by line")
-    add("--output", type=Path, help="the file to write, one line for each line")
-    add("--resume", action="store_true", help="go on behind what OUTPUT.part has")
-    add(
-        "--errors",
-        choices=choices(Errors),
-        default="strict",
-        help="bytes that are not UTF-8: end with their line, become \ufffd, or are left out "
-        "(default: strict)",
-    )
-    add("--from", dest="src_lang", choices=LANGUAGES, help="source language (default: recognised)")
-    add("--to", dest="tgt_lang", choices=LANGUAGES, help="target language (default: the other one)")
-    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
-    add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
-    add(
-        "--selftest",
-        action="store_true",
-        help="translate the model's golden sentences; exit "
-        "code 1 if they differ from those of its release",
-    )
-    add(
-        "--json",
-        action="store_true",
-        help="a JSON object a line: translation, score, tokens, languages, warnings",
-    )
-    add("--serve", action="store_true", help="answer over HTTP: the LibreTranslate API and a page")
-    add("--new-api-key", type=Path, metavar="FILE", help="print a new key, add its hash to FILE")
-    add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
-    add("--attention", type=Path, metavar="FILE", help="draw the alignment: .png, .svg or .html")
-    add_arguments(flags, DecodeConfig, skip=("scores",))
-    add_arguments(flags, ServeConfig)
-    return flags
-
-
-def _texts(args: argparse.Namespace) -> Iterable[str]:
+def _lines(args: argparse.Namespace, path: Path | None) -> tuple[Iterator[str], str]:
+    """The texts, or the lines of a file or of standard input; and the beginning of a file."""
     if args.text:
-        return args.text
-    name = str(args.input or "standard input")
+        return iter(args.text), ""
+    name = str(path or "standard input")
     with able_to(f"read {name}"):
         # Not sys.stdin: Python cannot exit while a thread waits for a line of it.
-        file = open(args.input or 0, "rb", closefd=args.input is not None)  # noqa: SIM115
-    return read_lines(file, name, args.errors)
-
-
-@contextlib.contextmanager
-def _printer(args: argparse.Namespace) -> Iterator[tuple[Callable[[str], None], int]]:
-    """Where lines go, standard output or a file, and how many are there already."""
-    if not args.output:
-        if sys.stdout is None:
-            raise UserError("cannot write standard output: it is closed")
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        yield lambda line: print(line, flush=True), 0
-    elif args.output.exists() and not args.output.is_file():  # a pipe or /dev/null
-        with (
-            able_to(f"write {args.output}"),
-            args.output.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
-        ):
-            yield lambda line: print(line, file=file), 0
-    else:
-        with unlost(args.output.resolve(), resume=args.resume) as writer:
-            yield writer
+        file = open(path or 0, "rb", closefd=path is not None)  # noqa: SIM115
+        is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        sample = os.pread(file.fileno(), SAMPLE, 0) if is_file else b""
+    return read_lines(file, name, args.errors), sample.decode(errors="ignore")
 
 
 def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
@@ -164,6 +104,20 @@ def _check(args: argparse.Namespace) -> None:
     if args.output:
         with able_to(f"write {args.output}"):
             args.output.resolve().parent.stat()
+
+
+def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
+    """The files and folders to translate: --input, or the arguments that are files."""
+    files = [] if is_literal else [text for text in args.text if os.path.isfile(text)]
+    if files and len(files) < len(args.text):
+        raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")
+    if files:
+        print(f"translate: {files[0]} is a file and translated as one (--text: the words)",
+              file=sys.stderr)  # fmt: skip
+        args.text = []
+    args.text = [*args.text, *args.said]
+    _check(args)
+    return [*map(Path, files)] or ([args.input] if args.input else [])
 
 
 def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
@@ -241,46 +195,140 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     """Prints how the texts were translated, and draws the alignment; with one model for all."""
     from transformer.explain.render import explained
 
-    texts = list(_texts(args))
+    texts = list(_lines(args, args.input)[0])
     (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
     translator = opened.plain(langs)
-    with _printer(args) as (write, _):
+    with open_output(args.output, resume=False) as (write, _):
         for line in explained(translator, texts, args.attention, args.explain, decode):
             write(line)
 
 
-def run(args: argparse.Namespace) -> None:
-    """Translates what the arguments name; raises UserError for what a person can mend."""
+def _translate_lines(
+    args: argparse.Namespace, opened: "Directions", decode: DecodeConfig,
+    source: Path | None, target: Path | None, progress: Progress,
+) -> None:  # fmt: skip
+    """Translates texts, or a file of lines in one language; with --per-line each in its own."""
+    lines, sample = _lines(args, source)
+    langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
+    with open_output(target, resume=args.resume) as (write, n_done):
+        if progress.is_shown and source:
+            with source.open("rb") as file:
+                progress.start(sum(1 for _ in file), n_done)
+        before = opened.passed(itertools.islice(lines, n_done))
+        stream = opened.stream(lines, decode, langs, before=before)
+        for number, translation in enumerate(stream, n_done + 1):
+            for line in output_lines(translation, args.json, decode.n_best):
+                write(line)
+            progress.advance()
+            if translation.warnings:
+                where = f"{source}, line {number}" if args.input and args.input.is_dir() else number
+                progress.say(f"translate: {where}: {'; '.join(translation.warnings)}")
+
+
+def _translate_files(
+    args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, sources: list[Path]
+) -> None:
+    """Translates documents, files of lines and folders; goes on after a file that is broken."""
+    from transformer.documents import folder
+    from transformer.documents.passages import Options
+
+    jobs, passed = folder.jobs(sources, args.output)
+    options = Options(columns=tuple(filter(None, (args.columns or "").split(","))))
+    broken: list[str] = []
+    with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
+        for path in passed:
+            progress.say(f"translate: {path}: passed over: no format that is known")
+        for job in jobs:
+            if len(jobs) > 1 and args.resume and job.target and job.target.exists():
+                progress.skip()
+                continue
+            try:
+                with progress.of_file(job.source.name), able_to(f"translate {job.source}"):
+                    if job.target and len(jobs) > 1:
+                        job.target.parent.mkdir(parents=True, exist_ok=True)
+                    if not folder.is_document(job.source):
+                        _translate_lines(args, opened, decode, job.source, job.target, progress)
+                        continue
+                    if args.json or decode.n_best > 1:
+                        raise UserError("expected lines of text for --json and --n-best")
+                    content, warnings = folder.translate_document(
+                        job.source, opened, decode, options, progress.start, progress.advance
+                    )
+                    write_output(job.target, content)
+                    for line in warnings:
+                        progress.say(f"translate: {job.source}: {line}")
+            except UserError as error:
+                if len(jobs) == 1:
+                    raise
+                broken.append(str(job.source))
+                progress.say(f"translate: {job.source}: {'; '.join([str(error), *notes(error)])}")
+    if broken:
+        raise UserError(f"{len(broken)} of {len(jobs)} files could not be translated: {broken[0]}")
+
+
+def _print_versions() -> None:
+    print(f"transformer-es-en {transformer.__version__}")
+    for langs, folder in models().items():
+        found = re.search(r"^(\w{12})\w+  model", read_bytes(find(folder) / SUMS).decode(), re.M)
+        print(f"{'-'.join(langs)} {found[1] if found else ''}  {folder}")
+
+
+def _complete(shell: str) -> None:
+    try:
+        import shtab
+    except ImportError as error:
+        raise UserError(f"for completion, install the extra `completion`: {error}") from error
+    whole = whole_parser()
+    for action in whole._actions:
+        if action.type is Path:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(whole, shell))
+
+
+def run(args: argparse.Namespace, is_literal: bool = False) -> None:
+    """Translates what the arguments name; raises UserError for what a person can mend.
+
+    `is_literal`: texts are no names of files.
+    """
+    if "completion" in args:
+        return _complete(args.completion)
+    if getattr(args, "version", False):
+        return _print_versions()
+    if args.selftest:
+        return _selftest(args)
     if args.new_api_key:
         from transformer.serving.access import new_key
 
         return print(new_key(args.new_api_key, args.per_minute))
     if args.serve:
         return _serve(args)
-    if args.selftest:
-        return _selftest(args)
-    _check(args)
+    sources = _take_files(args, is_literal)
     decode = from_arguments(DecodeConfig, args)
     if not args.json:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
     folders = _folders(args)
+    is_explained = args.explain or args.attention
+    if sources and not is_explained:
+        from transformer.documents import folder
+
+        folder.jobs(sources, args.output)
     opened = _open(args, folders)
-    if args.explain or args.attention:
+    if is_explained:
         return _explain(args, opened, decode)
     if len(folders) == 1:
         opened.translator(*folders)  # a defect shows before anything is written
-    with _printer(args) as (write, n_done):
-        lines = iter(_texts(args))
-        before = opened.passed(itertools.islice(lines, n_done))
-        stream = opened.stream(lines, decode, before=before)
-        for number, translation in enumerate(stream, n_done + 1):
-            for line in output_lines(translation, args.json, decode.n_best):
-                write(line)
-            if translation.warnings:
-                print(f"translate: {number}: {'; '.join(translation.warnings)}", file=sys.stderr)
+    if sources:
+        return _translate_files(args, opened, decode, sources)
+    progress = Progress(1, is_shown=False)
+    _translate_lines(args, opened, decode, None, args.output, progress)
 
 
 def main(argv: list[str] | None = None) -> int:
     """The `translate` command; returns its exit code."""
-    args = parser().parse_args(argv)
-    return run_command(lambda: run(args), "translate")
+    words = sys.argv[1:] if argv is None else argv
+    command = words[0] if words and words[0] and words[0] in ABOUT else ""
+    given = words[1:] if command else words
+    return run_command(
+        lambda: run(parser(command).parse_args(given), "--" in given),
+        f"translate {command}".rstrip(),
+    )

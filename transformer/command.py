@@ -11,9 +11,10 @@ import traceback
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, Any, Literal, NoReturn, TypeVar
 
 from transformer.config import UserError, choices
+from transformer.files import replaced
 
 T = TypeVar("T")
 TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
@@ -23,16 +24,33 @@ _HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 
+class Parser(argparse.ArgumentParser):
+    """Flags whose mistakes are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with exit code 2."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Ends, after all that was printed has been written."""
+        if sys.stdout:
+            sys.stdout.flush()
+        super().exit(status, message)
+
+
 def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
     flag = "--" + name.replace("_", "-")
     help = help.replace("%", "%%")
+    hidden = argparse.SUPPRESS if group.title == argparse.SUPPRESS else ""
     if hint is bool:
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=help)
+        group.add_argument(
+            flag, action=argparse.BooleanOptionalAction, default=default, help=hidden or help
+        )
         return
     if typing.get_origin(hint) is tuple:
-        group.add_argument(flag, nargs="+", default=default, metavar="ADDRESS", help=help)
+        group.add_argument(flag, nargs="+", default=default, metavar="ADDRESS", help=hidden or help)
         return
-    shown = f"{help} (default: {default})" if default is not None else help
+    shown = hidden or (f"{help} (default: {default})" if default is not None else help)
     allowed = choices(hint) or None
     kind: Callable[[str], Any] = str if allowed else hint
     group.add_argument(flag, type=kind, choices=allowed, default=default, help=shown)
@@ -44,13 +62,15 @@ def add_arguments(
     *,
     skip: tuple[str, ...] = (),
     from_preset: bool = False,
+    hidden: bool = False,
 ) -> None:
-    """Adds one flag for each field of a config class, with its help and its default.
+    """Adds one flag for each field of a config class, with its help and its default, or hidden.
 
     `from_preset` leaves the defaults open, to be taken from a preset by `from_arguments`.
     """
     title = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
-    group = parser.add_argument_group(title[:1].lower() + title[1:])
+    title = argparse.SUPPRESS if hidden else title[:1].lower() + title[1:]
+    group = parser.add_argument_group(title)
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         if field.name not in skip:
@@ -96,7 +116,7 @@ def run_command(work: Callable[[], object], name: str) -> int:
         if os.environ.get(TRACEBACK) and not isinstance(error, UserError | Failed):
             traceback.print_exc()
         message, code = told
-        lines = (line for text in (message, *_notes(error)) for line in text.splitlines())
+        lines = (line for text in (message, *notes(error)) for line in text.splitlines())
         with contextlib.suppress(OSError):  # standard error may be full too
             print(f"{name}: {'; '.join(lines)}", file=sys.stderr, flush=True)
         _let_go(sys.stdout)
@@ -104,7 +124,8 @@ def run_command(work: Callable[[], object], name: str) -> int:
     return 0
 
 
-def _notes(error: BaseException) -> list[str]:
+def notes(error: BaseException) -> list[str]:
+    """What was added to an error on its way."""
     return getattr(error, "__notes__", [])
 
 
@@ -165,8 +186,45 @@ def able_to(do: str) -> Iterator[None]:
         raise UserError(f"cannot {do}: {error.strerror or error}") from error
 
 
+Writer = tuple[Callable[[str], None], int]
+
+
 @contextlib.contextmanager
-def unlost(target: Path, *, resume: bool) -> Iterator[tuple[Callable[[str], None], int]]:
+def open_output(target: Path | None, *, resume: bool) -> Iterator[Writer]:
+    """Writes a line to standard output or a file; and how many lines are there already."""
+    if target is None:
+        if sys.stdout is None:
+            raise UserError("cannot write standard output: it is closed")
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        yield lambda line: print(line, flush=True), 0
+    elif target.exists() and not target.is_file():  # a pipe or /dev/null
+        with (
+            able_to(f"write {target}"),
+            target.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
+        ):
+            yield lambda line: print(line, file=file), 0
+    else:
+        with unlost(target.resolve(), resume=resume) as writer:
+            yield writer
+
+
+def write_output(target: Path | None, content: bytes) -> None:
+    """Writes a whole file, or to standard output or a pipe."""
+    if target is None:
+        if sys.stdout is None:
+            raise UserError("cannot write standard output: it is closed")
+        sys.stdout.buffer.write(content)
+        return
+    with able_to(f"write {target}"):
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        with replaced(target.resolve()) as temporary:
+            temporary.write_bytes(content)
+
+
+@contextlib.contextmanager
+def unlost(target: Path, *, resume: bool) -> Iterator[Writer]:
     """Writes a line to a file that takes its name when complete; and the lines it has already.
 
     Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
@@ -210,3 +268,58 @@ def _cut_to_lines(path: Path) -> int:
                 n_lines, end = n_lines + 1, end + len(line)
         file.truncate(end)
     return n_lines
+
+
+class Progress:
+    """Bars on a terminal's standard error: files, and lines of the file at hand; or nothing."""
+
+    def __init__(self, n_files: int, *, is_shown: bool) -> None:
+        self._bars: list[Any] = []
+        self.is_shown = is_shown and sys.stderr.isatty()
+        if self.is_shown and n_files > 1:
+            self._add(n_files, "files", " files")
+
+    def _add(self, total: int, name: str, unit: str) -> None:
+        from tqdm import tqdm  # where it is needed: it would delay the start
+
+        self._bars.append(tqdm(total=total, desc=name, unit=unit, dynamic_ncols=True, leave=None))
+
+    @contextlib.contextmanager
+    def of_file(self, name: str) -> Iterator[None]:
+        """While a file is translated."""
+        n_bars, self._name = len(self._bars), name
+        try:
+            yield
+        finally:
+            while len(self._bars) > n_bars:
+                self._bars.pop().close()
+        self.skip()
+
+    def start(self, n_lines: int, n_done: int = 0) -> None:
+        """The file at hand has so many lines, of which some are done."""
+        if self.is_shown:
+            self._add(n_lines, self._name, " lines")
+            self._bars[-1].update(n_done)
+
+    def advance(self, n_lines: int = 1) -> None:
+        """So many more lines are done."""
+        if self.is_shown:
+            self._bars[-1].update(n_lines)
+
+    def say(self, message: str) -> None:
+        """A line on standard error, above the bars."""
+        for bar in self._bars:
+            bar.clear()
+        print(message, file=sys.stderr, flush=True)
+        for bar in self._bars:
+            bar.refresh()
+
+    def skip(self) -> None:
+        """A file that is not translated."""
+        for bar in self._bars:
+            bar.update()
+
+    def close(self) -> None:
+        """Takes the bars away."""
+        while self._bars:
+            self._bars.pop().close()

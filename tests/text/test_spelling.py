@@ -180,3 +180,21 @@ def test_the_table_of_accents_is_words_in_order() -> None:
     assert words == sorted(set(words))
     assert {"mañana", "también", "después", "más", "niño"} <= {*words}
     assert not {"esta", "está", "él", "si", "sí", "miro", "miró"} & {*words}
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "is_foreign"),
+    [
+        ("Je voudrais un café s'il vous plaît.", "es", True),
+        ("Nous avons mangé une pomme hier soir.", "en", True),
+        ("Ela trabalha muito e não tem tempo.", "es", True),
+        ("Er wohnt seit zehn Jahren in Berlin.", "en", True),
+        ("Quiero un café con leche, por favor.", "es", False),
+        ("EL PERRO NEGRO CORRE POR LA CALLE", "es", False),
+        ("Fatima Zahra El Amrani vive con Hakim Ziyech en Tánger.", "es", False),
+        ("Bonjour, madame", "es", False),  # too short to tell
+        ("Je voudrais un café s'il vous plaît.", "fr", False),  # not counted
+    ],
+)
+def test_a_text_in_another_language_is_known(text: str, lang: str, is_foreign: bool) -> None:
+    assert spelling.is_foreign(text, lang) == is_foreign

@@ -5,6 +5,7 @@ those of their direction and come back in their order.
 """
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -98,6 +99,10 @@ class Directions:
                 current = by_source[language.lang]
             directions.append(current)
         return directions
+
+    def usual(self, texts: Sequence[str]) -> Direction:
+        """The direction of most of the texts of a file."""
+        return Counter(self.recognised(texts) or self.available).most_common(1)[0][0]
 
     def passed(self, texts: Iterable[str]) -> Direction | None:
         """The direction of the last text, each after the one before it; None without any."""

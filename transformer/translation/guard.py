@@ -29,6 +29,7 @@ from transformer.translation.translator import (
     Translator,
 )
 
+NAMES = {"es": "Spanish", "en": "English"}
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
 Spans = list[tuple[int, int]]
 Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
@@ -72,13 +73,20 @@ class GuardedTranslator(TextTranslator):
             Translation(
                 source=sentence.text,
                 candidates=candidates,
-                warnings=(*(f"spelling: {slip}" for slip in slips), *map(str, wrong)),
+                warnings=(*self._doubts(source), *map(str, wrong)),
             )
-            for sentence, slips, (candidates, wrong) in zip(
-                sentences, [sentence.slips for sentence in read], self._best(read, decode),
-                strict=True,
+            for sentence, source, (candidates, wrong) in zip(
+                sentences, read, self._best(read, decode), strict=True
             )
-        ]  # fmt: skip
+        ]
+
+    def _doubts(self, sentence: SourceSentence) -> list[str]:
+        """What is said of a source: its slips, and that it seems to be in another language."""
+        said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
+        doubts = [f"spelling: {slip}" for slip in sentence.slips]
+        if spelling.is_foreign(said, self.src_lang):
+            doubts.append(f"does not read like {NAMES.get(self.src_lang, self.src_lang)}")
+        return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:
         text, spans = sentence.text, sentence.kept

@@ -1,0 +1,110 @@
+"""The flags of the `translate` command and of its commands, with their help and examples."""
+
+import argparse
+from pathlib import Path
+
+from transformer.command import Errors, Parser, add_arguments
+from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, ServeConfig, choices
+from transformer.text.language import LANGUAGES
+
+GUARD_HELP = (
+    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
+    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
+)
+ABOUT = {
+    "": "Translates between Spanish and English, offline: texts, files, folders, or standard "
+    "input, line by line.",
+    "serve": "Answers over HTTP: a page for people, and the LibreTranslate API for programs.",
+    "selftest": "Translates the golden sentences of each model; exit code 1 where they differ from "
+    "those of its release.",
+    "completion": "Prints what lets the Tab key complete flags: for bash or zsh.",
+}
+EXAMPLES = {
+    "": """commands, each with its own --help:
+  translate serve              the page and the API over HTTP
+  translate selftest           does the model still say what it said at its release?
+  translate completion bash    for the Tab key
+
+examples:
+  translate "¿Qué hora es?"
+  translate -i letters.es -o letters.en
+  translate -i manual.docx -o manual.en.docx
+  translate -i documents/ -o translated/ -f es
+  translate -- serve           the word, not the command""",
+    "serve": "example:\n  translate serve --port 8080 --host 0.0.0.0 --api-keys keys",
+    "selftest": "example:\n  translate selftest --from es",
+    "completion": "example:\n  translate completion bash > "
+    "~/.local/share/bash-completion/completions/translate",
+}
+
+
+def whole_parser() -> Parser:
+    """The flags of `translate` and of all its commands, as the Tab key completes them."""
+    flags = parser(has_texts=False)
+    commands = flags.add_subparsers()
+    for name in filter(None, ABOUT):
+        commands.add_parser(name, parents=[parser(name)], add_help=False, help=ABOUT[name])
+    return flags
+
+
+def parser(command: str = "", *, has_texts: bool = True) -> Parser:
+    """The flags of `translate`, or of one of its commands."""
+    flags = Parser(
+        prog=f"translate {command}".rstrip(),
+        description=ABOUT[command],
+        epilog=EXAMPLES[command],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if command == "completion":
+        flags.add_argument("completion", choices=("bash", "zsh"), help="of which shell")
+        return flags
+    if not command:
+        flags.usage = "translate [options] [TEXT or FILE ...]"
+        if has_texts:
+            flags.add_argument("text", nargs="*", help="texts or files; none: standard input")
+        _add_texts(flags)
+    _add_models(flags)
+    for name in ("serve", "selftest"):
+        flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
+    flags.set_defaults(**{command: True} if command else {})
+    if command != "selftest":
+        is_hidden = not command
+        metavar, about = "FILE", "print a new key, add its hash to FILE"
+        flags.add_argument("--new-api-key", type=Path, metavar=metavar,
+                           help=argparse.SUPPRESS if is_hidden else about)  # fmt: skip
+        add_arguments(flags, DecodeConfig, skip=("scores",))
+        add_arguments(flags, ServeConfig, hidden=is_hidden)
+    return flags
+
+
+def _add_texts(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument
+    add("--text", dest="said", metavar="TEXT", action="append", default=[], help="one that is "
+        "translated even if it is the name of a file or a command")  # fmt: skip
+    add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files: lines of "
+        "text, or a document (docx, odt, pptx, xlsx, epub, pdf, html, srt, po ...)")  # fmt: skip
+    add("-o", "--output", type=Path, metavar="PATH", help="the file or folder to write")
+    add("--per-line", action="store_true", help="recognise the language of each line, and not of "
+        "the file")  # fmt: skip
+    add("--columns", help="of a table, by name or number, or keys of JSON and YAML: a,b")
+    add("--resume", action="store_true", help="go on behind what OUTPUT.part has; in a folder with "
+        "the files that are not there")  # fmt: skip
+    add("--errors", choices=choices(Errors), default="strict", help="bytes that are not UTF-8: end "
+        "with their line, become \ufffd, or are left out (default: strict)")  # fmt: skip
+    add("--json", action="store_true", help="a JSON object a line: translation, score, tokens, "
+        "languages, warnings")  # fmt: skip
+    add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
+    add("--attention", type=Path, metavar="FILE", help="draw the alignment: .png, .svg or .html")
+    add("--version", action="store_true", help="print the version of the project and the models")
+
+
+def _add_models(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument
+    add("-f", "--from", dest="src_lang", choices=LANGUAGES,
+        help="source language (default: recognised)")  # fmt: skip
+    add("-t", "--to", dest="tgt_lang", choices=LANGUAGES,
+        help="target language (default: the other one)")  # fmt: skip
+    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
+    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
+    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)

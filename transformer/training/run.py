@@ -185,6 +185,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
                 f"{'; '.join(changes)}. Give the same command, or another --output"
             )
         return
+    folder.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(dict(settings), indent=2) + "\n")
 
 

@@ -5,6 +5,7 @@ Thin: reads requests, asks the service, writes answers. No text that passes is l
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import re
@@ -189,6 +190,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listens; more may wait in the system than are taken at once."""
         await super().startup(sockets)
+        gc.collect()
+        gc.freeze()  # the models: to look through them again would hold up every request
         for listening in sockets or ():
             listening.listen(QUEUED)
 

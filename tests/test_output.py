@@ -21,7 +21,7 @@ def shell(model: Path, command: str) -> tuple[int, str]:
         ["bash", "-c", command],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
              "translate": f"{sys.executable} -m transformer --model {model} {' '.join(FLAGS)}"},
-        capture_output=True, text=True, check=False, timeout=120,
+        cwd=ROOT / "data", capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     return done.returncode, done.stderr
 
@@ -32,6 +32,8 @@ def shell(model: Path, command: str) -> tuple[int, str]:
         ("$translate hola >/dev/full", "cannot write standard output: No space left on device"),
         ("$translate hola >&-", "cannot write standard output: it is closed"),
         ("$translate --output /dev/full hola", "cannot write /dev/full: No space left on device"),
+        ("$translate --help >/dev/full", "cannot write standard output: No space left on device"),
+        ("$translate -i README.md >/dev/full", "cannot write standard output: No space left"),
         ("$translate --selftest >/dev/full", "cannot write standard output: No space left"),
     ],
 )

@@ -37,6 +37,10 @@ class Parser(argparse.ArgumentParser):
             sys.stdout.flush()
         super().exit(status, message)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Writes, and does not pass over what cannot be written, as argparse does."""
+        (file or sys.stderr).write(message)
+
 
 def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
     flag = "--" + name.replace("_", "-")
@@ -213,7 +217,9 @@ def write_output(target: Path | None, content: bytes) -> None:
     if target is None:
         if sys.stdout is None:
             raise UserError("cannot write standard output: it is closed")
-        sys.stdout.buffer.write(content)
+        with able_to("write standard output"):
+            sys.stdout.buffer.write(content)
+            sys.stdout.flush()
         return
     with able_to(f"write {target}"):
         if target.exists() and not target.is_file():

@@ -111,7 +111,9 @@ async def _apart(passages: Sequence[Passage], translate: Translate) -> list[Mark
     asked = [text for own in pieces for text, _, is_said in own if is_said]
     translations = iter(await translate(asked) if asked else [])
     return [
-        joined((next(translations).text if is_said else text, mark) for text, mark, is_said in own)
+        marked_text(
+            (next(translations).text if is_said else text, mark) for text, mark, is_said in own
+        )
         for own in pieces
     ]
 
@@ -137,7 +139,7 @@ async def _by_attention(
             (marked,) = await _apart([Passage(part.text, tuple(spans))], translate)
         pieces += [(text, None if mark is None else clipped[mark][1]) for text, mark in marked]
         warnings += part.warnings
-    return joined(pieces), warnings
+    return marked_text(pieces), warnings
 
 
 def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
@@ -153,7 +155,7 @@ def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
     return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
 
 
-def joined(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
+def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
     """Neighbours of one mark as one piece."""
     return [
         ("".join(text for text, _ in group), mark)

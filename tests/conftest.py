@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import random
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from transformer.checkpoint import weights as checkpoint
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
+
+# A shell that runs the tests in the background ignores Ctrl-C; what they start would inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PHRASES = (  # subject, verb, object, end
     (("el gato", "the cat"), ("la niña", "the girl"), ("mi hermano", "my brother"),

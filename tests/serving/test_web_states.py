@@ -107,8 +107,9 @@ def test_a_file_that_is_none_is_told_of_and_sent_again(page: Any) -> None:
     see(page, "#carried .error > p").to_contain_text("txt")
     page.click("#carried summary")
     see(page, "#carried details p").to_contain_text("expected a Word document")
-    with page.expect_request("**/translate_file"):
+    with page.expect_response("**/translate_file"):
         page.click("#carried .error button >> nth=0")
+    see(page, "#carried .error strong").to_have_text("a.docx was not translated")
     page.click("#carried .error button >> nth=1")
     see(page, "#carried").to_be_empty()
 

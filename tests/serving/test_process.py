@@ -82,6 +82,25 @@ def test_many_clients_each_get_their_own_answer(
     assert [one["translatedText"] for one in answers] == [translate(text) for text in texts]
 
 
+@pytest.mark.parametrize("path", ["translate_file", "inspect"])
+def test_a_body_that_comes_after_its_headers_is_answered(
+    process: tuple["subprocess.Popen[str]", str], path: str
+) -> None:
+    httpx = pytest.importorskip("httpx", reason="needs httpx")
+    files = {"file": ("a.txt", TEXT.encode())}
+    whole = httpx.Request("POST", f"{process[1]}{path}", data=ES_EN | {"q": TEXT}, files=files)
+
+    def slowly() -> Iterator[bytes]:
+        body = whole.read()
+        for part in (body[:9], body[9:]):
+            time.sleep(0.2)
+            yield part
+
+    for _ in range(3):
+        answer = httpx.post(whole.url, content=slowly(), headers=whole.headers, timeout=20)
+        assert answer.status_code == 200
+
+
 def test_sigterm_answers_what_is_under_way_and_ends_well(
     process: tuple["subprocess.Popen[str]", str], translate: Call
 ) -> None:

@@ -115,8 +115,9 @@ class Admission:
         is_admitted = self.admit(request)
         try:
             async with asyncio.timeout(self._limits.timeout):
-                is_slow = is_slow or len(await request.body()) > SMALL
-                is_slow = is_slow or len(request.scope["query_string"]) > SMALL
+                body = await request.body()  # here: what waits for it on another loop never wakes
+                size = max(len(body), len(request.scope["query_string"]))
+                is_slow = is_slow or size > SMALL
                 fields = await self._run(lambda: fields_of(request), is_slow)
         except TimeoutError:
             raise RequestError(408, "the request did not arrive in time") from None

@@ -93,6 +93,7 @@ def test_all_broken_rules_stand_in_one_message(cls: type[Any]) -> None:
 def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
     free = {
         "drop_long",
+        "skip_bad",
         "tokenizer",
         "optimizer",
         "schedule",

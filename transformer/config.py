@@ -141,6 +141,7 @@ class CorpusConfig:
     max_ratio: float = option(3.0, "drop pairs whose sides differ more than this in length")
     max_pairs: int = option(0, "read at most this many pairs of each source; 0: all")
     drop_long: bool = option(False, "drop pairs with more than max_len pieces instead of stopping")
+    skip_bad: bool = option(False, "pass over rows that are no pair, counted, instead of stopping")
     tokenizer: Literal["unigram", "bpe"] = option("unigram", "kind of subword vocabulary")
     tokenizer_sample: int = option(200_000, "sentences that the vocabulary is trained on")
     workers: int = option(0, "processes that clean and tokenise; 0: one a core")

@@ -241,10 +241,34 @@ def test_a_corpus_without_a_pair_is_an_error(tmp_path: Path, make: Prepare) -> N
 def test_a_defect_of_a_source_is_told_with_its_line(tmp_path: Path, make: Prepare) -> None:
     path = tsv(tmp_path / "a.tsv", PAIRS)
     path.write_bytes(path.read_bytes() + b"x\n")
-    with pytest.raises(UserError, match=r"a\.tsv, line 5: expected 2 columns, got 1"):
+    line = r"a\.tsv, line 5: expected 2 columns, got 1; --skip-bad passes over such rows$"
+    with pytest.raises(UserError, match=line):
         make(path)
     with pytest.raises(UserError, match="expected a corpus"):
         make("nothing")
+
+
+def test_rows_that_are_no_pair_are_passed_over_counted_and_named(
+    tmp_path: Path, make: Prepare
+) -> None:
+    good = [f"{src}\t{tgt}" for src, tgt in PAIRS]
+    bad = ["x", "", "a\tb\tc", "d", "e"]
+    (tmp_path / "a.tsv").write_text("\n".join(["es\ten", *bad, *good, "f"]), encoding="utf-8")
+    rows = ['{"es": ', '{"es": "Sí."}', "[1]", '{"es": "Sí.", "en": "Yes."}']
+    (tmp_path / "b.jsonl").write_bytes("\n".join(rows).encode() + b"\n\xff\n")
+    (tmp_path / "c.es").write_bytes(b"Uno.\n\xff\nTres.\n")
+    (tmp_path / "c.en").write_text("One.\nTwo.\nThree.\n")
+    specs = [tmp_path / name for name in ("a.tsv", "b.jsonl", "c.es")]
+    made = make(*specs, config=CorpusConfig(workers=1, skip_bad=True))
+    assert [source["counts"] for source in made.report["sources"]] == [
+        {"kept": 3, "malformed": 5},
+        {"kept": 1, "malformed": 4},
+        {"kept": 2, "empty": 1, "malformed": 1},
+    ]
+    assert made.report["dropped_examples"]["malformed"] == [
+        [f"{tmp_path}/a.tsv, line {n}: expected 2 columns, got {k}", ""]
+        for n, k in ((2, 1), (4, 3), (5, 1))
+    ]
 
 
 def test_what_is_no_defect_of_a_source_is_not_dressed_up_as_one(

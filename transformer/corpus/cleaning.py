@@ -30,6 +30,7 @@ class DropReason(enum.IntEnum):
     HELD_OUT = 8
     TOO_MANY_PIECES = 9
     MACHINE_MADE = 10
+    MALFORMED = 11
 
     @property
     def label(self) -> str:
@@ -49,8 +50,10 @@ LABELS = (
     "in the dev or test sets",
     "too many pieces",
     "machine-made target",
+    "malformed",
 )
 SOURCE_MADE, TARGET_MADE, TAGGED = 1, 2, 4  # what is known of a pair: bits of its `made`
+NO_PAIR = 8  # likewise: a row that was passed over; its source is what was said of it
 LATIN = frozenset({"en", "es"})  # languages whose letters are all Latin
 SLACK = 15  # characters by which short texts may differ whatever the ratio
 
@@ -121,6 +124,7 @@ def drop_reasons(
             unwritten = made & TARGET_MADE and (made & SOURCE_MADE or not both)
             reason = DropReason.KEPT if reason == DropReason.COPY else reason
             reason = DropReason.MACHINE_MADE if unwritten else reason
+            reason = DropReason.MALFORMED if made & NO_PAIR else reason
         sides = [key(dedup_text(text)) for text in (src, tgt)] if reason == DropReason.KEPT else []
         reasons.append(DropReason.HELD_OUT if held_out.intersection(sides) else reason)
         keys.append(key(f"{src}\t{tgt}"))

@@ -37,6 +37,7 @@ from transformer.config import (
 from transformer.corpus.batching import Reading, TaggedPairs, TokenPairs
 from transformer.corpus.cleaning import (
     LABELS,
+    NO_PAIR,
     SOURCE_MADE,
     TAGGED,
     TARGET_MADE,
@@ -48,7 +49,7 @@ from transformer.corpus.cleaning import (
     normalize,
     report,
 )
-from transformer.corpus.readers import HUB, moses_files, read_pairs
+from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
 CACHE_FORMAT = 1  # part of every digest: raise it when rules of cleaning or the files change
@@ -95,6 +96,8 @@ class CacheKey:
                 files.append((spec, status and (status.st_size, status.st_mtime_ns)))
         model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
         config = dataclasses.asdict(self.config) | {"workers": 0}
+        if not self.config.skip_bad:
+            del config["skip_bad"]  # caches from before it came stay good
         parts = [CACHE_FORMAT, files, self.langs, config, self.vocab_size, self.max_len]
         parts += ["both"] if self.both else []
         text = json.dumps([*parts, sorted(self.held_out), model])
@@ -119,16 +122,28 @@ class PreparedCorpus:
     report: Mapping[str, Any]
 
 
-def _read_all(specs: Sequence[str], langs: Direction, limit: int) -> Iterator[dict[str, Any]]:
+def _read_all(
+    specs: Sequence[str], langs: Direction, limit: int, skip_bad: bool
+) -> Iterator[dict[str, Any]]:
     empty = True
     for number, spec in enumerate(specs):
-        for src, tgt in itertools.islice(read_pairs(spec, *langs), limit or None):
+        refused: Refused = []
+        pairs = read_pairs(spec, *langs, refused if skip_bad else None)
+        for src, tgt in itertools.islice(pairs, limit or None):
             src, made_src = unmarked(normalize(src), SOURCE_MADE)
             tgt, made_tgt = unmarked(normalize(tgt), TARGET_MADE)
             yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
             empty = False
+            yield from _drained(refused, number)
+        yield from _drained(refused, number)
     if empty:
         raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
+
+
+def _drained(refused: Refused, number: int) -> Iterator[dict[str, Any]]:
+    """The rows of a source that were passed over, to be counted and shown as the dropped are."""
+    while refused:
+        yield {"src": refused.pop(0), "tgt": "", "source": number, "made": NO_PAIR}
 
 
 def unmarked(text: str, side: int) -> tuple[str, int]:
@@ -170,7 +185,9 @@ def _token_pairs(dataset: datasets.Dataset) -> TokenPairs:
     return TokenPairs(*chunks)
 
 
-def _read_raw(specs: Sequence[str], langs: Direction, limit: int, folder: str) -> datasets.Dataset:
+def _read_raw(
+    specs: Sequence[str], langs: Direction, config: CorpusConfig, folder: str
+) -> datasets.Dataset:
     """All pairs of all sources on the disk, tidied, in their order."""
     features = datasets.Features({
         "src": datasets.Value("string"),
@@ -179,12 +196,15 @@ def _read_raw(specs: Sequence[str], langs: Direction, limit: int, folder: str) -
         "made": datasets.Value("int8"),
     })  # fmt: skip
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
-    arguments = {"specs": tuple(specs), "langs": langs, "limit": limit}
+    arguments = {"specs": tuple(specs), "langs": langs, "limit": config.max_pairs,
+                 "skip_bad": config.skip_bad}  # fmt: skip
     try:
         return datasets.Dataset.from_generator(
             _read_all, features=features, cache_dir=folder, gen_kwargs=arguments
         )
     except datasets.exceptions.DatasetGenerationError as error:
+        if isinstance(error.__cause__, BadRow):
+            raise UserError(f"{error.__cause__}; --skip-bad passes over such rows") from None
         if isinstance(error.__cause__, UserError):
             raise error.__cause__ from None
         raise
@@ -249,7 +269,7 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
     """Writes the token cache and its report into an empty folder."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
-        raw = _read_raw(cache_key.specs, cache_key.langs, config.max_pairs, work)
+        raw = _read_raw(cache_key.specs, cache_key.langs, config, work)
         options = {
             "batched": True,
             "num_proc": workers if len(raw) > PARALLEL_FROM else None,

@@ -22,9 +22,21 @@ import datasets
 from transformer.config import Direction, SentencePair, UserError
 from transformer.files import write_text
 
+Refused = list[str]  # what is said of rows that are no pairs and are passed over
 HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can spell one; no text holds it
+
+
+class BadRow(UserError):
+    """A row that is no pair, among others that may be."""
+
+
+def refuse(message: str, refused: Refused | None) -> None:
+    """Notes a row that is no pair, to be passed over; without a list it is an error."""
+    if refused is None:
+        raise BadRow(message)
+    refused.append(message)
 
 
 def column(names: Iterable[str], lang: str) -> str | None:
@@ -37,21 +49,32 @@ def column(names: Iterable[str], lang: str) -> str | None:
     return None
 
 
-def pick(row: Mapping[str, Any], langs: Direction, where: str) -> SentencePair:
+def pick(row: Any, langs: Direction, where: str) -> SentencePair:
     """The two texts of a record: in a `translation` object, or in columns named by code."""
-    fields = row.get("translation", row)
+    fields = row.get("translation", row) if isinstance(row, Mapping) else row
     if not isinstance(fields, Mapping):
-        raise UserError(
+        raise BadRow(
             f"{where}: expected a translation with {langs[0]!r} and {langs[1]!r}, got {fields!r}"
         )
     columns = [column(fields, lang) for lang in langs]
     src, tgt = (fields[c] if c is not None else None for c in columns)
     if not (isinstance(src, str) and isinstance(tgt, str)):
-        raise UserError(
+        raise BadRow(
             f"{where}: expected text under {langs[0]!r} and {langs[1]!r}, "
             f"got {', '.join(f'{k!r}: {type(v).__name__}' for k, v in fields.items())}"
         )
     return HALF_CHARACTER.sub("\ufffd", src), HALF_CHARACTER.sub("\ufffd", tgt)
+
+
+def _picked(
+    rows: Iterable[tuple[str, Any]], langs: Direction, refused: Refused | None
+) -> Iterator[SentencePair]:
+    """The texts of records with the place of each; those that have none are refused."""
+    for where, row in rows:
+        try:
+            yield pick(row, langs, where)
+        except BadRow as error:
+            refuse(str(error), refused)
 
 
 @contextlib.contextmanager
@@ -68,33 +91,42 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise UserError(f"expected a file that can be read: {error}") from error
 
 
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; only a line feed ends a line."""
+def lines(path: Path, refused: Refused | None = None) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; only a line feed ends a line.
+
+    One that is not UTF-8 is refused, and empty.
+    """
     with open_binary(path) as file:
         for number, raw in enumerate(file, 1):
             try:
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise UserError(f"{path}, line {number}: expected UTF-8 text: {error}") from error
+                refuse(f"{path}, line {number}: expected UTF-8 text: {error}", refused)
+                text = ""
             yield text.removesuffix("\n").removesuffix("\r")
 
 
-def read_json_lines(path: Path, langs: Direction) -> Iterator[SentencePair]:
+def read_json_lines(
+    path: Path, langs: Direction, refused: Refused | None = None
+) -> Iterator[SentencePair]:
     """One JSON object a line, laid out as on the hub or flat."""
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(lines(path, refused), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UserError(f"{where}: expected a JSON object: {error}") from error
-        yield pick(row if isinstance(row, Mapping) else {"translation": row}, langs, where)
+            refuse(f"{where}: expected a JSON object: {error}", refused)
+            continue
+        yield from _picked([(where, row)], langs, refused)
 
 
-def read_tsv(path: Path, langs: Direction) -> Iterator[SentencePair]:
+def read_tsv(
+    path: Path, langs: Direction, refused: Refused | None = None
+) -> Iterator[SentencePair]:
     """Tab-separated columns under a first line that names them by language code."""
-    rows = (line.split("\t") for line in lines(path))
+    rows = (line.split("\t") for line in lines(path, refused))
     header = next(rows, [])
     places = [header.index(c) for c in (column(header, lang) for lang in langs) if c is not None]
     if len(places) != 2:
@@ -103,11 +135,11 @@ def read_tsv(path: Path, langs: Direction) -> Iterator[SentencePair]:
             f"(tab-separated), got {header[:5]!r}. Add such a first line"
         )
     for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise UserError(
-                f"{path}, line {number}: expected {len(header)} columns, got {len(row)}"
-            )
-        yield row[places[0]], row[places[1]]
+        if len(row) == len(header):
+            yield row[places[0]], row[places[1]]
+        elif refused is None or row != [""]:  # an empty line is nothing, or refused already
+            where = f"{path}, line {number}"
+            refuse(f"{where}: expected {len(header)} columns, got {len(row)}", refused)
 
 
 def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
@@ -128,9 +160,9 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
     return (paths[0], paths[1]) if paths[0] and paths[1] else None
 
 
-def read_moses(paths: tuple[Path, Path]) -> Iterator[SentencePair]:
+def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Iterator[SentencePair]:
     """Two files, line by line; another number of lines in one of them is a UserError."""
-    both = itertools.zip_longest(lines(paths[0]), lines(paths[1]))
+    both = itertools.zip_longest(*(lines(path, refused) for path in paths))
     for number, (src, tgt) in enumerate(both, 1):
         if src is None or tgt is None:
             short = paths[0] if src is None else paths[1]
@@ -141,10 +173,13 @@ def read_moses(paths: tuple[Path, Path]) -> Iterator[SentencePair]:
         yield src, tgt
 
 
-def read_tmx(path: Path, langs: Direction) -> Iterator[SentencePair]:
+def read_tmx(
+    path: Path, langs: Direction, refused: Refused | None = None
+) -> Iterator[SentencePair]:
     """Translation memory exchange: the two languages' segments of each unit, mark-up left out.
 
-    A unit without one of the languages is passed over, as is what inline tags hold, save `hi`.
+    A unit without one of the languages is passed over, as is what inline tags hold, save `hi`;
+    XML with a defect is one as a whole.
     """
     with open_binary(path) as file:
         try:
@@ -187,18 +222,18 @@ def _text(element: ET.Element) -> str:
     return text
 
 
-def _read_hub(spec: str, langs: Direction) -> Iterator[SentencePair]:
+def _read_hub(spec: str, langs: Direction, refused: Refused | None) -> Iterator[SentencePair]:
     """`NAME[:CONFIG[:SPLIT]]`, streamed; a local folder laid out as on the hub does as well."""
     name, config, split = (*spec.split(":"), "", "")[:3]
     try:
         rows = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
-        for number, row in enumerate(rows, 1):
-            yield pick(row, langs, f"hub:{spec}, row {number}")
+        named = ((f"hub:{spec}, row {number}", row) for number, row in enumerate(rows, 1))
+        yield from _picked(named, langs, refused)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         raise UserError(f"expected a hub data set hub:{spec}: {error}") from error
 
 
-def _read_parquet(path: Path, langs: Direction) -> Iterator[SentencePair]:
+def _read_parquet(path: Path, langs: Direction, refused: Refused | None) -> Iterator[SentencePair]:
     """A Parquet file, streamed; a gzipped one is unpacked among the temporary files first."""
     with tempfile.TemporaryDirectory() as folder:
         plain = path
@@ -211,13 +246,14 @@ def _read_parquet(path: Path, langs: Direction) -> Iterator[SentencePair]:
             rows = datasets.load_dataset(
                 "parquet", data_files=str(plain), split="train", streaming=True
             )
-            for number, row in enumerate(rows, 1):
-                yield pick(row, langs, f"{path}, row {number}")
+            named = ((f"{path}, row {number}", row) for number, row in enumerate(rows, 1))
+            yield from _picked(named, langs, refused)
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             raise UserError(f"expected Parquet in {path}: {error}") from error
 
 
-READERS: Mapping[str, Callable[[Path, Direction], Iterator[SentencePair]]] = {
+Reader = Callable[[Path, Direction, Refused | None], Iterator[SentencePair]]
+READERS: Mapping[str, Reader] = {
     ".parquet": _read_parquet,
     ".jsonl": read_json_lines,
     ".json": read_json_lines,
@@ -226,25 +262,29 @@ READERS: Mapping[str, Callable[[Path, Direction], Iterator[SentencePair]]] = {
 }
 
 
-def read_pairs(spec: str, src_lang: str, tgt_lang: str) -> Iterator[SentencePair]:
+def read_pairs(
+    spec: str, src_lang: str, tgt_lang: str, refused: Refused | None = None
+) -> Iterator[SentencePair]:
     """The (source, target) texts of a source, one by one, as they stand in it.
+
+    A row that is no pair is a BadRow; or, given a list, it is passed over and told of there.
 
     A spec is a .parquet, .jsonl, .tsv or .tmx file, a Moses pair (`corpus.es,corpus.en`, or
     `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. Defects are UserErrors.
     """
     langs = (src_lang, tgt_lang)
     if spec.startswith(HUB):
-        return _read_hub(spec.removeprefix(HUB), langs)
+        return _read_hub(spec.removeprefix(HUB), langs, refused)
     suffix = Path(spec.removesuffix(".gz")).suffix
     if suffix in READERS:
-        return READERS[suffix](Path(spec), langs)
+        return READERS[suffix](Path(spec), langs, refused)
     files = moses_files(spec, langs)
     if files is None:
         raise UserError(
             f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "
             f"corpus.{src_lang},corpus.{tgt_lang}, or hub:NAME:CONFIG), got {spec!r}"
         )
-    return read_moses(files)
+    return read_moses(files, refused)
 
 
 TEXT_ENDINGS = (".txt", ".txt.gz", ".parquet")

@@ -23,6 +23,7 @@ from transformer.config import (
     UserError,
     model_config,
 )
+from transformer.corpus.cleaning import DropReason
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
@@ -34,7 +35,7 @@ from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
-LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate")
+LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad")
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
 logger = logging.getLogger(__name__)
 
@@ -174,6 +175,8 @@ def _tell_corpus(data: PreparedCorpus) -> None:
     for source in data.report["sources"]:
         counts = ", ".join(f"{n:,} {reason}" for reason, n in source["counts"].items())
         logger.info("corpus %s: %s", source["spec"], counts)
+    for said, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
+        logger.warning("passed over: %s", said)
 
 
 def _settings(request: TrainRequest, data: PreparedCorpus, model: ModelConfig) -> dict[str, Any]:

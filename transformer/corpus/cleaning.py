@@ -75,12 +75,17 @@ def key(text: str) -> int:
 
 
 def _is_text(text: str) -> bool:
-    """Mostly letters, and nothing that only broken encodings hold."""
+    """Mostly letters and digits, and nothing that only broken encodings hold."""
     if any(c == "\ufffd" or unicodedata.category(c) in ("Cc", "Cs") for c in text):
         return False
     visible = [c for c in text if not c.isspace()]
-    letters = sum(c.isalpha() for c in visible)
-    return letters > 0 and 2 * sum(c.isalnum() for c in visible) >= len(visible)
+    return 0 < len(visible) <= 2 * sum(c.isalnum() for c in visible)
+
+
+def _says_something(src: str, tgt: str) -> bool:
+    """Both sides have letters; or neither, and a number is written otherwise: 2,50 € and €2.50."""
+    worded = [any(c.isalpha() for c in text) for text in (src, tgt)]
+    return all(worded) or (not any(worded) and src != tgt)
 
 
 def _is_latin(text: str) -> bool:
@@ -98,7 +103,7 @@ def drop_reason(src: str, tgt: str, langs: Direction, config: CorpusConfig) -> D
         return DropReason.TOO_LONG
     if max(len(src), len(tgt)) > config.max_ratio * min(len(src), len(tgt)) + SLACK:
         return DropReason.LENGTH_RATIO
-    if not (_is_text(src) and _is_text(tgt)):
+    if not (_is_text(src) and _is_text(tgt) and _says_something(src, tgt)):
         return DropReason.NOT_TEXT
     if any(lang in LATIN and not _is_latin(t) for t, lang in zip((src, tgt), langs, strict=True)):
         return DropReason.WRONG_SCRIPT

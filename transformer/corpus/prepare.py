@@ -52,7 +52,7 @@ from transformer.corpus.cleaning import (
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
-CACHE_FORMAT = 1  # part of every digest: raise it when rules of cleaning or the files change
+CACHE_FORMAT = 2  # part of every digest: raise it when rules of cleaning or the files change
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
 PARALLEL_FROM = 20_000  # pairs that are worth more than one process
 

@@ -20,9 +20,10 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
          "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
          "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
-         "pypdf": "documents", "sacrebleu": "evaluation", "safetensors": "checkpoint",
-         "sentencepiece": "text", "shtab": "cli", "starlette": "serving", "tqdm": "command",
-         "transformers": "export", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
+         "pydantic": "serving", "pypdf": "documents", "sacrebleu": "evaluation",
+         "safetensors": "checkpoint", "sentencepiece": "text", "shtab": "cli",
+         "starlette": "serving", "tqdm": "command", "transformers": "export",
+         "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "flags", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",

@@ -25,7 +25,7 @@ ON: Any = {"device": "cpu", "compute_type": "float32"}
 class Client:
     """Calls an application in this process; every call is a loop of its own."""
 
-    def __init__(self, folder: Path, guard: bool = False, **limits: Any) -> None:
+    def __init__(self, folder: Path | None, guard: bool = False, **limits: Any) -> None:
         pytest.importorskip("fastapi", reason="needs the extra `serve`")
         from transformer.serving.app import create_app
         from transformer.serving.middleware import Metrics
@@ -73,6 +73,15 @@ def make(random_checkpoint: Path) -> Iterator[Callable[..., Client]]:
 def client(make: Callable[..., Client]) -> Client:
     """An application with narrow limits."""
     return make(char_limit=2000, batch_limit=10, file_mib=1, file_char_limit=3000)
+
+
+@pytest.fixture(scope="module")
+def released() -> Iterator[Client]:
+    """An application of the released models."""
+    client = Client(None, guard=True)
+    client.service.start()
+    yield client
+    client.service.stop()
 
 
 @pytest.fixture(scope="module")

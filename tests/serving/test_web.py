@@ -106,6 +106,7 @@ def test_another_word_can_be_chosen_and_the_rest_follows(page: Any) -> None:
 
 OFFERED = [
     ("sister", 0.9), ("daughter", 0.02), (",", 0.3), ("Sister", 0.2), ("wife", 0.009), ("", 0.4),
+    ("Blackally", 0.15),
 ]  # fmt: skip
 
 
@@ -114,7 +115,12 @@ def test_only_likely_words_are_offered(page: Any) -> None:
     part = page.evaluate("document.querySelectorAll('#target .word')[1].place.part")
     first, last = part["targetWords"][1][1:3]
     found = [
-        {"text": text, "probability": p, "ids": [9, i] if i else part["ids"][first:last]}
+        {
+            "text": text,
+            "probability": p,
+            "known": text != "Blackally",
+            "ids": [9, i] if i else part["ids"][first:last],
+        }
         for i, (text, p) in enumerate([*OFFERED, ("Mytery", 0.2)])
     ]
     words = [["My", 0, 1, 1], ["daughter", 1, 2, 1], ["bought", 2, 3, 1]]
@@ -336,3 +342,16 @@ def test_everything_that_is_used_has_a_name(page: Any) -> None:
               || one.hidden)).map((one) => one.outerHTML)"""
     )
     assert nameless == []
+
+
+def test_the_page_of_the_api_sends_its_examples(open_page: Callable[..., Any], url: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe").Axe()
+    page = open_page(viewport={"width": 320, "height": 800})
+    page.goto(f"{url}docs#detect")
+    shown = page.locator("#detect")
+    see(page, "#detect").to_be_in_viewport()
+    shown.locator("textarea").fill('{"q": "The girl is not in the house."}')
+    shown.get_by_role("button").click()
+    see(page, "#detect .example pre").to_contain_text('"language": "en"')
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert not axe.run(page).response["violations"]

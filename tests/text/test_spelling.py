@@ -198,3 +198,11 @@ def test_the_table_of_accents_is_words_in_order() -> None:
 )
 def test_a_text_in_another_language_is_known(text: str, lang: str, is_foreign: bool) -> None:
     assert spelling.is_foreign(text, lang) == is_foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"), [("apples", True), ("I'm", True), ("Madrid", True), ("blackally", False)]
+)
+def test_a_word_of_the_language_is_known(text: str, is_known: bool) -> None:
+    assert spelling.is_known(text, "en") == is_known
+    assert spelling.is_known(text, "xx")

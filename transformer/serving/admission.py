@@ -5,62 +5,27 @@ loop of its own.
 """
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
 from transformer.config import ServeConfig
-from transformer.serving import schema
 from transformer.serving.access import Keys, Rates, RequestError, counted_as
+from transformer.serving.body import fields_of, query
 from transformer.serving.loops import Loops
 
-N_FIELDS = 100  # of a form
 N_WRONG = 10  # requests with a wrong key or none in a minute, after which an address must wait
 SMALL = 2048  # bytes of a request that is answered on the loop of the connections
 Answer = Callable[[Request, Mapping[str, Any]], Awaitable[Response]]
 
 
-async def fields_of(request: Request) -> Mapping[str, Any]:
-    """The fields of a request: a JSON object, or a form and the query."""
-    if "json" in request.headers.get("content-type", ""):
-        return schema.json_object(await request.body())
-    fields: dict[str, Any] = dict(_query(request))
-    if "multipart" in request.headers.get("content-type", ""):
-        form = request.form(max_files=1, max_fields=N_FIELDS, max_part_size=2**20)
-        async with form as parts:
-            for name, value in parts.items():
-                if isinstance(value, UploadFile):
-                    fields[name] = Upload(value.filename or "", await value.read())
-                else:
-                    fields[name] = value
-    else:
-        fields |= schema.form(await request.body(), N_FIELDS)
-    if isinstance(fields.get("q"), str):
-        fields["q"] = "\n".join(str(fields["q"]).splitlines())
-    return fields
-
-
-def _query(request: Request) -> dict[str, str]:
-    return schema.form(request.scope["query_string"], N_FIELDS)
-
-
 def _key(request: Request) -> str:
     """The key in the headers or in the address; nothing where there is none."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else _query(request).get("api_key", "")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Upload:
-    """A file that came in a form."""
-
-    name: str
-    content: bytes
+    return key.strip() if scheme.lower() == "bearer" else query(request).get("api_key", "")
 
 
 class Admission:

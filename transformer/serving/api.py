@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.parse
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,9 @@ from transformer.documents.passages import Options, Passage
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
-from transformer.serving.schema import Pair
+from transformer.serving.languages import NAMES, Pair, check_pair, detected, languages
 from transformer.serving.service import Service
-from transformer.text.language import detect
+from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fe
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
 MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
 MOST_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
-DETECT_CHARS = 2000  # that are enough to tell a language by
 
 
 class Api:
@@ -47,14 +46,14 @@ class Api:
     def _pairs(self) -> tuple[Pair, ...]:
         return self._service.directions.available
 
-    def languages(self) -> list[dict[str, Any]]:
+    def languages(self) -> list[schema.Language]:
         """GET /languages."""
-        return schema.languages(self._pairs)
+        return languages(self._pairs)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> schema.Settings:
         """GET /frontend/settings: what a page must know."""
-        limits, first = self._limits, self._pairs[0]
-        named = [{"code": code, "name": schema.NAMES.get(code, code)} for code in first]
+        limits = self._limits
+        source, target = (schema.Named(code=c, name=NAMES.get(c, c)) for c in self._pairs[0])
         return {
             "apiKeys": bool(limits.api_keys),
             "keyRequired": bool(limits.api_keys),
@@ -63,45 +62,48 @@ class Api:
             "suggestions": False,
             "filesTranslation": True,
             "supportedFilesFormat": list(formats.FORMATS),
-            "language": {"source": named[0], "target": named[1]},
+            "language": {"source": source, "target": target},
         }
 
-    async def detect(self, fields: Mapping[str, Any]) -> Any:
+    async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
         """POST /detect."""
-        text = schema.text_field(fields, "q")
-        schema.check_texts([text], self._limits.char_limit)
-        return schema.detected(text[:DETECT_CHARS])
+        text = schema.Detect.of(fields).q
+        check_size([text], self._limits.char_limit)
+        return detected(text)
 
-    async def translate(self, fields: Mapping[str, Any]) -> Any:
+    async def translate(self, fields: Mapping[str, Any]) -> schema.Translated:
         """POST /translate: a text or a list, as text or as HTML."""
-        request = schema.translate_request(fields, self._limits)
-        auto = request.source == "auto"
-        detected = [schema.detected(text[:DETECT_CHARS])[0] for text in request.texts if auto]
-        sources = [guess["language"] for guess in detected] or [request.source] * len(request.texts)
-        pairs = [schema.check_pair((source, request.target), self._pairs) for source in sources]
-        self._metrics.characters.inc(sum(map(len, request.texts)))
+        request = schema.Translate.of(fields, self._limits.max_alternatives)
+        texts, most = request.texts, self._limits.batch_limit
+        if len(texts) > most:
+            raise RequestError(413, f"Invalid request: {len(texts)} texts exceed {most}")
+        check_size(texts, self._limits.char_limit)
+        guesses = [detected(text)[0] for text in texts if request.source == "auto"]
+        sources = [guess["language"] for guess in guesses] or [request.source] * len(texts)
+        pairs = [check_pair((source, request.target), self._pairs) for source in sources]
+        self._metrics.characters.inc(sum(map(len, texts)))
         translations = await self._each(request, pairs)
-        texts = [translation.text for translation in translations]
-        others = [[c.text for c in translation.candidates[1:]] for translation in translations]
-        answer: dict[str, Any] = {"translatedText": texts if request.is_list else texts[0]}
-        if auto:
-            answer["detectedLanguage"] = detected if request.is_list else detected[0]
-        if request.n_alternatives:
-            answer["alternatives"] = others if request.is_list else others[0]
-        warnings = [list(translation.warnings) for translation in translations]
-        if any(warnings):
-            answer["warnings"] = warnings if request.is_list else warnings[0]
+
+        def given(of: Callable[[Translation], Any]) -> Any:
+            each = [of(translation) for translation in translations]
+            return each if isinstance(request.q, list) else each[0]
+
+        answer: schema.Translated = {"translatedText": given(lambda found: found.text)}
+        if guesses:
+            answer["detectedLanguage"] = guesses if isinstance(request.q, list) else guesses[0]
+        if request.alternatives:
+            answer["alternatives"] = given(lambda found: [c.text for c in found.candidates[1:]])
+        if any(translation.warnings for translation in translations):
+            answer["warnings"] = given(lambda found: list(found.warnings))
         return answer
 
-    async def _each(
-        self, request: schema.TranslateRequest, pairs: Sequence[Pair]
-    ) -> list[Translation]:
+    async def _each(self, request: schema.Translate, pairs: Sequence[Pair]) -> list[Translation]:
         """The translations of all texts; those of one direction are asked for together."""
         results: dict[int, Translation] = {}
         for pair in dict.fromkeys(pairs):
             places = [i for i, other in enumerate(pairs) if other == pair]
             texts = [request.texts[i] for i in places]
-            n_best = request.n_alternatives + 1
+            n_best = request.alternatives + 1
             if pair[0] == pair[1]:
                 own = [Translation(source=text, candidates=(_unchanged(text),)) for text in texts]
             elif request.format == "html":
@@ -141,20 +143,21 @@ class Api:
 
         return (await fill(passages, translate))[0]
 
-    async def translate_file(self, name: str, content: bytes, fields: Mapping[str, Any]) -> str:
+    async def translate_file(self, fields: Mapping[str, Any]) -> str:
         """POST /translate_file: the name under which the translated file can be fetched."""
-        stem, suffix = _plain_name(name)
-        source, target = (schema.text_field(fields, name) for name in ("source", "target"))
-        columns = tuple(filter(None, str(fields.get("columns") or "").split(",")))
+        request = schema.TranslateFile.of(fields)
+        stem, suffix = _plain_name(request.file.name)
+        content, source, target = request.file.content, request.source, request.target
+        columns = tuple(filter(None, request.columns.split(",")))
         options = Options("" if source == "auto" else source, target, columns)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detect(" ".join(passage.text for passage in passages)[:DETECT_CHARS]).lang
+            source = detected(" ".join(passage.text for passage in passages))[0]["language"]
             options = Options(source, target, columns)
             passages = await self._workers.read(content, suffix, options)
         texts = [passage.text for passage in passages]
-        schema.check_texts(texts, self._limits.file_char_limit)
-        pair = schema.check_pair((source, target), self._pairs)
+        check_size(texts, self._limits.file_char_limit)
+        pair = check_pair((source, target), self._pairs)
         self._metrics.characters.inc(sum(map(len, texts)))
         if source != target:
             filled, _ = await self._service.fill(passages, pair)
@@ -189,23 +192,22 @@ class Api:
         media = formats.FORMATS[PurePosixPath(name).suffix].media
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
 
-    def _asked_inside(self, fields: Mapping[str, Any]) -> tuple[str, Pair]:
-        text = schema.text_field(fields, "q")
-        schema.check_texts([text], self._limits.char_limit)
-        source = schema.text_field(fields, "source")
-        if source == "auto":
-            source = detect(text[:DETECT_CHARS]).lang
-        pair = schema.check_pair((source, schema.text_field(fields, "target")), self._pairs)
+    def _pair(self, request: schema.Inspect | schema.Alternatives) -> Pair:
+        """The direction of a text that is to be looked into."""
+        check_size([request.q], self._limits.char_limit)
+        auto = request.source == "auto"
+        source = detected(request.q)[0]["language"] if auto else request.source
+        pair = check_pair((source, request.target), self._pairs)
         if pair[0] == pair[1]:
             raise RequestError(400, "expected two languages")
-        return text, pair
+        return pair
 
-    async def inspect(self, fields: Mapping[str, Any]) -> Any:
+    async def inspect(self, fields: Mapping[str, Any]) -> schema.Inspected:
         """POST /inspect: a text by sentences, with words, their alignment and probabilities."""
-        text, pair = self._asked_inside(fields)
-        with_maps = bool(fields.get("attention"))
+        request = schema.Inspect.of(fields)
+        with_maps = request.attention
         most = MOST_MAPS if with_maps else MOST_LOOKS
-        parts = await self._service.inspect(text, pair, most)
+        parts = await self._service.inspect(request.q, self._pair(request), most)
         answers, n_left = [], MOST_NUMBERS
         for part in parts:
             n_left -= _n_numbers(part, with_maps)
@@ -214,25 +216,38 @@ class Api:
             )
         return {"parts": answers}
 
-    async def continue_after(self, fields: Mapping[str, Any]) -> Any:
+    async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
         """POST /continue_after: one sentence, its translation beginning with a forced prefix."""
-        text, pair = self._asked_inside(fields)
-        part = await self._service.continue_after(text, pair, schema.ids(fields))
-        with_maps = bool(fields.get("attention"))
-        if _n_numbers(part, with_maps) > MOST_NUMBERS:
+        request = schema.ContinueAfter.of(fields)
+        pair = self._pair(request)
+        part = await self._service.continue_after(request.q, pair, request.prefix)
+        if _n_numbers(part, request.attention) > MOST_NUMBERS:
             raise RequestError(413, "the sentence is too long to be shown with all its numbers")
-        return part_json(part, with_maps)
+        return part_json(part, request.attention)
 
-    async def alternatives(self, fields: Mapping[str, Any]) -> Any:
+    async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
         """POST /alternatives: the words that may follow a forced prefix."""
-        text, pair = self._asked_inside(fields)
-        words = await self._service.alternatives(text, pair, schema.ids(fields))
+        request = schema.Alternatives.of(fields)
+        pair = self._pair(request)
+        words = await self._service.alternatives(request.q, pair, request.prefix)
         return {
             "alternatives": [
-                {"text": word.text, "ids": word.ids, "probability": word.probability}
+                {
+                    "text": word.text,
+                    "ids": list(word.ids),
+                    "probability": word.probability,
+                    "known": is_known(word.text, pair[1]),
+                }
                 for word in words
             ]
         }
+
+
+def check_size(texts: Sequence[str], limit: int) -> None:
+    """Refuses more characters than the limit."""
+    size = sum(map(len, texts))
+    if size > limit:
+        raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")
 
 
 def _n_numbers(part: Part, with_maps: bool) -> int:
@@ -255,33 +270,31 @@ def _plain_name(name: str) -> tuple[str, str]:
     return path.stem.lstrip(".") or "file", path.suffix.lower()
 
 
-def part_json(part: Part, with_maps: bool) -> dict[str, Any]:
+def part_json(part: Part, with_maps: bool) -> schema.Part:
     """A part of a text: what it is, and what the model did with it."""
     trace = part.trace
-    if trace is None:
-        return {"source": part.text, "target": part.target, "warnings": part.warnings}
-    answer: dict[str, Any] = {
-        "source": trace.source,
-        "target": trace.target,
-        "warnings": part.warnings,
-        "ids": trace.target_ids,
-        "sourceWords": [[word.text, word.first, word.last] for word in trace.source_words],
-        "targetWords": [
-            [word.text, word.first, word.last, round(p, 4)]
-            for word, p in zip(trace.target_words, trace.confidence(), strict=True)
-        ],
-        "alignment": _rounded(trace.alignment()),
+    answer: schema.Part = {
+        "source": trace.source if trace else part.text,
+        "target": trace.target if trace else part.target,
+        "warnings": list(part.warnings),
     }
+    if trace is None:
+        return answer
+    answer["ids"] = list(trace.target_ids)
+    answer["sourceWords"] = [(word.text, word.first, word.last) for word in trace.source_words]
+    answer["targetWords"] = [
+        (word.text, word.first, word.last, round(p, 4))
+        for word, p in zip(trace.target_words, trace.confidence(), strict=True)
+    ]
+    answer["alignment"] = _rounded(trace.alignment())
     if with_maps:
-        answer |= {
-            "sourcePieces": trace.source_pieces,
-            "targetPieces": trace.target_pieces,
-            "probabilities": [round(p, 5) for p in trace.probabilities],
-            "steps": [[[c.piece, round(c.probability, 5)] for c in step] for step in trace.steps],
-            "encoder": _rounded(trace.encoder),
-            "decoder": _rounded(trace.decoder),
-            "cross": _rounded(trace.cross),
-        }
+        answer["sourcePieces"] = list(trace.source_pieces)
+        answer["targetPieces"] = list(trace.target_pieces)
+        answer["probabilities"] = [round(p, 5) for p in trace.probabilities]
+        answer["steps"] = [[(c.piece, round(c.probability, 5)) for c in s] for s in trace.steps]
+        answer["encoder"] = _rounded(trace.encoder)
+        answer["decoder"] = _rounded(trace.decoder)
+        answer["cross"] = _rounded(trace.cross)
     return answer
 
 

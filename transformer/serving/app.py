@@ -24,20 +24,31 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
 
+import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.access import RequestError
-from transformer.serving.admission import Admission, Upload
+from transformer.serving.admission import Admission, Answer
 from transformer.serving.api import Api
 from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
+from transformer.serving.operations import (
+    ABOUT,
+    FETCH,
+    FILE,
+    GETS,
+    POSTS,
+    TITLE,
+    Operation,
+    name_of,
+)
 from transformer.serving.scheduler import QueueFull, SchedulerStopped
 from transformer.serving.service import Service
 from transformer.translation.directions import Directions
 
 WEB = Path(__file__).resolve().parent / "web"
-PAGE = {"/": WEB / "index.html", **{f"/{file.name}": file for file in sorted(WEB.iterdir())}}
-POSTS = ("/translate", "/detect", "/inspect", "/alternatives", "/continue_after")
-GETS = ("/languages", "/frontend/settings", "/health", "/metrics")
+PAGES = {"/": WEB / "index.html", "/docs": WEB / "docs.html"}
+PAGES |= {f"/{file.name}": file for file in sorted(WEB.iterdir())}
+SCHEMA = "/openapi.json"
 FILE_PATIENCE = 10  # times the timeout of a text
 CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
@@ -48,7 +59,7 @@ GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 def _route(path: str) -> str:
     """What a path is counted as: nothing that a client has made up."""
-    if path in (*POSTS, *GETS, *PAGE, "/translate_file"):
+    if path in (*POSTS, *GETS, *PAGES, "/translate_file", SCHEMA):
         return path
     return "/download_file" if path.startswith("/download_file/") else "other"
 
@@ -65,22 +76,16 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         admission.loops.close()
         api.close()
 
-    app = FastAPI(lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        lifespan=life, title=TITLE, description=ABOUT, version=transformer.__version__,
+        openapi_url=SCHEMA, docs_url=None, redoc_url=None,
+        generate_unique_id_function=lambda route: name_of(route.path),
+    )  # fmt: skip
     api, admission = Api(service, limits, metrics), Admission(limits)
-    for path in POSTS:
-        answer, is_slow = getattr(api, path[1:]), path not in QUICK
-        app.add_route(path, _post(admission, answer, is_slow), methods=["POST"])
-    for path, get in (("/languages", api.languages), ("/frontend/settings", api.settings)):
-        app.add_route(path, _get(get), methods=["GET"])
-    app.add_route("/health", _get(lambda: {"status": "ok"}), methods=["GET"])
-    for path, file in PAGE.items():
+    _add_api(app, api, admission, metrics)
+    for path, file in PAGES.items():
         app.add_route(path, _file(file), methods=["GET"])
-    _add_files(app, api, admission)
-
-    @app.get("/metrics")
-    async def prometheus(request: Request) -> Response:
-        admission.check_key(request)
-        return Response(metrics.text(), media_type=MEDIA_TYPE)
+    app.openapi()  # made now, not when it is first asked for
 
     refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
     for kind in (*refused, ClientDisconnect):
@@ -136,13 +141,6 @@ async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": why}, status, headers)
 
 
-def _get(answer: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(_: Request) -> Response:
-        return JSONResponse(answer())
-
-    return endpoint
-
-
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(_: Request) -> Response:
         return FileResponse(path)
@@ -150,38 +148,52 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def _post(
-    admission: Admission, answer: Callable[[Mapping[str, Any]], Awaitable[Any]], is_slow: bool
-) -> Callable[[Request], Awaitable[Response]]:
-    async def answered(_: Request, fields: Mapping[str, Any]) -> Response:
-        return Json(await answer(fields))
+def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> None:
+    """Every address of the API, with its description."""
 
-    async def endpoint(request: Request) -> Response:
-        return await admission.through(request, answered, is_slow=is_slow)
+    def post(path: str, operation: Operation, answer: Answer, patience: float = 1) -> None:
+        async def endpoint(request: Request) -> Response:
+            return await admission.through(request, answer, patience, is_slow=path not in QUICK)
 
-    return endpoint
+        app.post(path, **operation.described)(endpoint)
 
+    def json_answer(method: Callable[[Mapping[str, Any]], Awaitable[Any]]) -> Answer:
+        async def answer(_: Request, fields: Mapping[str, Any]) -> Response:
+            return Json(await method(fields))
 
-def _add_files(app: FastAPI, api: Api, admission: Admission) -> None:
-    """Files: one request brings a file and gets an address, another fetches it there."""
+        return answer
 
     async def translated(request: Request, fields: Mapping[str, Any]) -> Response:
-        file = fields.get("file")
-        if not isinstance(file, Upload):
-            raise RequestError(400, "Invalid request: missing file parameter")
-        name = await api.translate_file(file.name, file.content, fields)
+        name = await api.translate_file(fields)
         path = request.app.url_path_for("download_file", name=name)
         url = f"{request.scope['scheme']}://{request.scope['own_host']}{path}"
         return JSONResponse({"translatedFileUrl": url})
 
-    @app.post("/translate_file", response_model=None)
-    async def translate_file(request: Request) -> Response:
-        return await admission.through(request, translated, FILE_PATIENCE, is_slow=True)
+    for path, operation in POSTS.items():
+        post(path, operation, json_answer(getattr(api, path[1:])))
+    post("/translate_file", FILE, translated, FILE_PATIENCE)
 
-    @app.get("/download_file/{name}", response_model=None)
+    @app.get("/download_file/{name}", **FETCH.described)
     async def download_file(name: str) -> Response:
         content, media, disposition = api.fetch(name)
         return Response(content, media_type=media, headers={"Content-Disposition": disposition})
+
+    @app.get("/languages", **GETS["/languages"].described)
+    async def languages() -> Response:
+        return JSONResponse(api.languages())
+
+    @app.get("/frontend/settings", **GETS["/frontend/settings"].described)
+    async def settings() -> Response:
+        return JSONResponse(api.settings())
+
+    @app.get("/health", **GETS["/health"].described)
+    async def health() -> Response:
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/metrics", **GETS["/metrics"].described)
+    async def prometheus(request: Request) -> Response:
+        admission.check_key(request)
+        return Response(metrics.text(), media_type=MEDIA_TYPE)
 
 
 class _Server(uvicorn.Server):

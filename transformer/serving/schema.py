@@ -1,173 +1,280 @@
-"""What clients ask for, checked: the fields of a request become values, or a refusal.
+"""What clients send and what they get, as models: fields are checked, and described, by them.
 
-The fields are those of the LibreTranslate API, from JSON or from a form.
+Requests are pydantic models; a field that is empty counts as left out. Answers are dictionaries
+whose types say what they hold.
 """
 
 import dataclasses
-import json
-import urllib.parse
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, Self
 
-from transformer.config import ServeConfig
+from pydantic import (
+    BaseModel,
+    Field,
+    InstanceOf,
+    StrictInt,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from typing_extensions import TypedDict
+
 from transformer.serving.access import RequestError
-from transformer.text.language import LANGUAGES, detect
+from transformer.serving.body import Upload
 
-NAMES = {"es": "Spanish", "en": "English"}
-Pair = tuple[str, str]
+MOST_IDS = 4096  # of a prefix
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TranslateRequest:
-    """Texts to translate; those of a list come back as a list."""
+class Must:
+    """What a refusal says of a field that is not as it must be."""
 
-    texts: tuple[str, ...]
-    is_list: bool
-    source: str  # a language, or auto
+    be: str
+
+
+Left = Annotated[str, Field(min_length=1, description="language of q: a code, or auto")]
+Right = Annotated[str, Field(min_length=1, description="language to translate into: a code")]
+Texts = Annotated[
+    str | Annotated[list[str], Field(fail_fast=True)],
+    Must("to be a string or a list of strings"),
+    Field(description="a text, or a list of texts, which gives lists"),
+]
+Text = Annotated[str, Field(description="a text")]
+Sentence = Annotated[str, Field(description="a sentence")]
+Prefix = Annotated[
+    list[StrictInt],
+    Must(f"to be a list of {MOST_IDS} ids at most"),
+    Field(
+        max_length=MOST_IDS,
+        fail_fast=True,
+        description="ids of the pieces that the translation begins with",
+    ),
+]
+Maps = Annotated[
+    bool, Must("to be true or false"), Field(description="whether attention maps are given too")
+]
+
+
+class Asked(BaseModel):
+    """The fields of a request."""
+
+    api_key: Annotated[
+        Any,
+        WithJsonSchema({"type": "string"}),
+        Field(description="where the server wants keys; or `Authorization: Bearer KEY`"),
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in fields.items() if v is not None and (v != "" or k == "q")}
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], most: int = 0) -> Self:
+        """The fields, checked; RequestError for what is missing or wrong, of the first alone."""
+        try:
+            return cls.model_validate(fields, context={"most": most})
+        except ValidationError as refused:
+            error = refused.errors(include_url=False)[0]
+        name = str(error["loc"][0])
+        if error["type"] in ("missing", "string_too_short", "is_instance_of"):
+            raise RequestError(400, f"Invalid request: missing {name} parameter")
+        found = [m.be for m in cls.model_fields[name].metadata if isinstance(m, Must)]
+        must = found[0].format(most=most) if found else "to be a string"
+        raise RequestError(400, f"Invalid request: expected {name} {must}")
+
+
+class Translate(Asked):
+    """Texts to translate."""
+
+    q: Texts
+    source: Left
+    target: Right
+    format: Annotated[Literal["text", "html"], Must("to be text or html")] = "text"
+    alternatives: Annotated[
+        int,
+        Must("from 0 to {most}"),
+        Field(ge=0, le=20, description="further translations of each text"),
+    ] = 0
+
+    @field_validator("alternatives")
+    @classmethod
+    def _not_too_many(cls, n: int, info: ValidationInfo) -> int:
+        if info.context and n > info.context["most"]:
+            raise ValueError("too many")
+        return n
+
+    @property
+    def texts(self) -> list[str]:
+        """All of them."""
+        return self.q if isinstance(self.q, list) else [self.q]
+
+
+class Detect(Asked):
+    """A text whose language is asked for."""
+
+    q: Text
+
+
+class TranslateFile(Asked):
+    """A file to translate."""
+
+    file: Annotated[InstanceOf[Upload], WithJsonSchema({"type": "string", "format": "binary"})]
+    source: Left
+    target: Right
+    columns: Annotated[
+        str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
+    ] = ""
+
+
+class Inspect(Asked):
+    """A text to look into."""
+
+    q: Text
+    source: Left
+    target: Right
+    attention: Maps = False
+
+
+class Alternatives(Asked):
+    """A sentence and the beginning of its translation, for which other words are wanted."""
+
+    q: Sentence
+    source: Left
+    target: Right
+    prefix: Prefix = []
+
+
+class ContinueAfter(Alternatives):
+    """A sentence and the beginning of its translation, for which the rest is wanted."""
+
+    attention: Maps = False
+
+
+# Answers
+
+
+class Error(TypedDict):
+    """Why a request is not answered, in one line."""
+
+    error: str
+
+
+class Detected(TypedDict):
+    """A language that a text may be in."""
+
+    confidence: Annotated[float, Field(description="per cent")]
+    language: str
+
+
+class Translated(TypedDict):
+    """Translations; lists, in order, where a list was asked for."""
+
+    translatedText: str | list[str]
+    detectedLanguage: NotRequired[Detected | list[Detected]]
+    alternatives: NotRequired[list[str] | list[list[str]]]
+    warnings: NotRequired[
+        Annotated[list[str] | list[list[str]], Field(description="what is to check")]
+    ]
+
+
+class Language(TypedDict):
+    """A language and those that it can be translated to."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class Named(TypedDict):
+    """A language and its name."""
+
+    code: str
+    name: str
+
+
+class Direction(TypedDict):
+    """From one language to another."""
+
+    source: Named
+    target: Named
+
+
+class Settings(TypedDict):
+    """What a page must know of the server."""
+
+    apiKeys: bool
+    keyRequired: bool
+    charLimit: int
+    frontendTimeout: int
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: Direction
+
+
+class Health(TypedDict):
+    """That the server runs."""
+
+    status: str
+
+
+class FileTranslated(TypedDict):
+    """Where a translated file can be fetched, for half an hour."""
+
+    translatedFileUrl: str
+
+
+SourceWord = tuple[str, int, int]  # a word, its first piece, the piece after it
+TargetWord = tuple[str, int, int, float]  # and its probability
+Numbers = list[list[float]]
+
+
+class Part(TypedDict):
+    """A sentence of a text, or what stands between two; with numbers if it was looked into."""
+
+    source: str
     target: str
-    format: Literal["text", "html"]
-    n_alternatives: int
-
-
-def json_object(body: bytes) -> dict[str, Any]:
-    """The object that a JSON body holds; anything else is refused.
-
-    Python's scanner of Python: that in C lets no other thread work until it is through.
-    """
-    try:
-        fields = json.loads(body, cls=_Decoder)
-    except (ValueError, RecursionError):
-        raise RequestError(400, "Invalid request: expected JSON") from None
-    if not isinstance(fields, dict):
-        raise RequestError(400, "Invalid request: expected a JSON object")
-    for value in fields.values():
-        _check_unicode(value if isinstance(value, list) else [value])
-    return fields
-
-
-class _Decoder(json.JSONDecoder):
-    def __init__(self) -> None:
-        super().__init__()
-        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
-
-
-def _check_unicode(values: Sequence[Any]) -> None:
-    try:
-        for value in values:
-            if isinstance(value, str):
-                value.encode()
-    except UnicodeEncodeError:
-        raise RequestError(400, "Invalid request: expected text in Unicode") from None
-
-
-def form(body: bytes, most: int) -> dict[str, str]:
-    """The fields of a form, percent-encoded or in plain UTF-8."""
-    try:
-        pairs = urllib.parse.parse_qsl(
-            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
-        )
-    except ValueError:
-        raise RequestError(400, "Invalid request: expected JSON or a form in UTF-8") from None
-    return dict(pairs)
-
-
-def translate_request(fields: Mapping[str, Any], limits: ServeConfig) -> TranslateRequest:
-    """What /translate is asked for."""
-    q = fields.get("q")
-    is_list = isinstance(q, list)
-    texts = tuple(q) if isinstance(q, list) else (text_field(fields, "q"),)
-    if not all(isinstance(text, str) for text in texts):
-        raise RequestError(400, "Invalid request: expected q to be a string or a list of strings")
-    if len(texts) > limits.batch_limit:
-        raise RequestError(413, f"Invalid request: {len(texts)} texts exceed {limits.batch_limit}")
-    check_texts(texts, limits.char_limit)
-    wanted = fields.get("format") or "text"
-    if wanted not in ("text", "html"):
-        raise RequestError(400, "Invalid request: expected format to be text or html")
-    return TranslateRequest(
-        texts,
-        is_list,
-        text_field(fields, "source"),
-        text_field(fields, "target"),
-        "html" if wanted == "html" else "text",
-        number(fields, "alternatives", limits.max_alternatives),
-    )
-
-
-def text_field(fields: Mapping[str, Any], name: str) -> str:
-    """A field that must be there and be a string."""
-    value = fields.get(name)
-    if value is None or value == "":
-        if name == "q" and value == "":
-            return ""
-        raise RequestError(400, f"Invalid request: missing {name} parameter")
-    if not isinstance(value, str):
-        raise RequestError(400, f"Invalid request: expected {name} to be a string")
-    return value
-
-
-def number(fields: Mapping[str, Any], name: str, most: int) -> int:
-    """A field from 0 to a limit; 0 where it is not there."""
-    value = fields.get(name) or 0
-    try:
-        n = int(value) if isinstance(value, str | int) else -1
-    except ValueError:
-        n = -1
-    if not 0 <= n <= most:
-        raise RequestError(400, f"Invalid request: expected {name} from 0 to {most}")
-    return n
-
-
-def ids(fields: Mapping[str, Any], most: int = 4096) -> tuple[int, ...]:
-    """The field `prefix`: ids of target pieces."""
-    value = fields.get("prefix") or []
-    if not isinstance(value, list) or len(value) > most:
-        raise RequestError(
-            400, f"Invalid request: expected prefix to be a list of {most} ids at most"
-        )
-    if not all(isinstance(id, int) and not isinstance(id, bool) for id in value):
-        raise RequestError(400, "Invalid request: expected prefix to be a list of ids")
-    return tuple(value)
-
-
-def check_texts(texts: Sequence[str], limit: int) -> None:
-    """Refuses more characters than the limit."""
-    size = sum(map(len, texts))
-    if size > limit:
-        raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")
-
-
-def check_pair(pair: Pair, pairs: Collection[Pair]) -> Pair:
-    """A direction that is served, or a language into itself; anything else is refused."""
-    known = {lang for served in pairs for lang in served}
-    for lang in pair:
-        if lang not in known:
-            raise RequestError(400, f"{lang[:20]} is not supported")
-    if pair[0] != pair[1] and pair not in pairs:
-        raise RequestError(400, f"{pair[0]} to {pair[1]} is not supported")
-    return pair
-
-
-def languages(pairs: Collection[Pair]) -> list[dict[str, Any]]:
-    """Each language and what it can be translated to."""
-    codes = dict.fromkeys(lang for pair in pairs for lang in pair)
-    return [
-        {
-            "code": code,
-            "name": NAMES.get(code, code),
-            "targets": [*dict.fromkeys([*(t for s, t in pairs if s == code), code])],
-        }
-        for code in codes
+    warnings: list[str]
+    ids: NotRequired[
+        Annotated[list[int], Field(description="of the target's pieces, the end last")]
     ]
-
-
-def detected(text: str) -> list[dict[str, Any]]:
-    """The languages that a text may be in, likeliest first, with per cent."""
-    likeliest = detect(text)
-    shares = dict.fromkeys(LANGUAGES, 1 - likeliest.confidence) | {
-        likeliest.lang: likeliest.confidence
-    }
-    return [
-        {"confidence": round(100 * share, 1), "language": lang}
-        for lang, share in sorted(shares.items(), key=lambda item: -item[1])
+    sourceWords: NotRequired[
+        Annotated[list[SourceWord], Field(description="word, first piece, piece after it")]
     ]
+    targetWords: NotRequired[Annotated[list[TargetWord], Field(description="and its probability")]]
+    alignment: NotRequired[
+        Annotated[Numbers, Field(description="what each target word looked at: source words")]
+    ]
+    sourcePieces: NotRequired[list[str]]
+    targetPieces: NotRequired[list[str]]
+    probabilities: NotRequired[Annotated[list[float], Field(description="of each target piece")]]
+    steps: NotRequired[
+        Annotated[list[list[tuple[str, float]]], Field(description="likeliest pieces of each step")]
+    ]
+    encoder: NotRequired[Annotated[list[list[Numbers]], Field(description="layers, heads, rows")]]
+    decoder: NotRequired[list[list[Numbers]]]
+    cross: NotRequired[list[list[Numbers]]]
+
+
+class Inspected(TypedDict):
+    """The parts of a text, which put together are the text."""
+
+    parts: list[Part]
+
+
+class Word(TypedDict):
+    """A word that may stand next, and the pieces that write it."""
+
+    text: str
+    ids: list[int]
+    probability: float
+    known: Annotated[bool, Field(description="whether it is a word of the language")]
+
+
+class Words(TypedDict):
+    """The words that may stand next, likeliest first."""
+
+    alternatives: list[Word]

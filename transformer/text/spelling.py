@@ -128,6 +128,15 @@ def correct(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, 
     return WORD.sub(read, text), undone
 
 
+def is_known(text: str, lang: str) -> bool:
+    """Whether each word of a text was met in the language; so is all, of one not counted."""
+    known = words(lang)
+    return known is None or all(
+        len(word) < 3 or word in known.rank or word in known.others  # 'll, ve, Mr
+        for word in _ANY_WORD.findall(text.lower())
+    )
+
+
 def is_foreign(text: str, lang: str) -> bool:
     """Whether a text does not read like the language: too few of its words are known.
 

@@ -8,7 +8,7 @@ import { alternatives, continued, replace } from "./translation.js";
 import { isWord } from "./words.js";
 
 const LEAST = 0.01; // probability of a word that is offered
-const PATCHED = { pieces: 3, least: 0.05 }; // what is put together of more is seldom a word
+const NAME = 0.2; // of one that the language does not know, which may be a name
 const MOST = 6; // words that are offered, with the one that stands there
 const AROUND = 2; // words that are shown before and after a change
 
@@ -16,12 +16,12 @@ let opener = null; // the word whose menu is open
 let asking = new AbortController();
 
 const isOther = (text, word) => text.toLowerCase() !== word.toLowerCase();
-const isPatched = ({ ids, probability }) => ids.length > PATCHED.pieces && probability < PATCHED.least;
+const isLikely = ({ known, probability }) => probability >= (known ? LEAST : NAME);
 
 // Those that are words and likely, the one that stands there first.
 function worthwhile(found, word, taken) {
-  return found.filter((one) => one.ids.join() === taken || (one.probability >= LEAST && isWord(one.text)
-    && isOther(one.text, word) && !isPatched(one))).slice(0, MOST);
+  return found.filter((one) => one.ids.join() === taken || (isLikely(one) && isWord(one.text)
+    && isOther(one.text, word))).slice(0, MOST);
 }
 
 export async function openMenu(span, lookAt) {

@@ -1,0 +1,76 @@
+"""The description of the API: valid, complete, and true of what is answered."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra `serve`")
+
+from transformer.serving.app import PAGES, SCHEMA
+from transformer.serving.operations import GETS, POSTS
+
+CASES = [
+    pytest.param(path, *example, id=f"{path} {name}")
+    for path, operation in POSTS.items()
+    for name, example in operation.examples.items()
+]
+
+
+@pytest.fixture(scope="module")
+def description(released: Any) -> Any:
+    """The description, as a client gets it."""
+    return released("GET", SCHEMA).json()
+
+
+def test_the_description_is_valid_and_has_every_address(released: Any, description: Any) -> None:
+    pytest.importorskip("openapi_spec_validator", reason="needs openapi-spec-validator").validate(
+        description
+    )
+    served = {getattr(route, "path", "") for route in released.app.routes}
+    assert {*description["paths"]} == served - {*PAGES, SCHEMA}
+    for path, methods in description["paths"].items():
+        for method, described in methods.items():
+            assert described["summary"], path
+            assert ("requestBody" in described) == (method == "post")
+
+
+def nearly(found: Any, expected: Any) -> bool:
+    """Whether two JSON values are the same, but for the last digits of numbers."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(nearly(found[k], expected[k]) for k in found)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(nearly, found, expected))
+    return bool(
+        found == (pytest.approx(expected, abs=5e-4) if type(expected) is float else expected)
+    )
+
+
+def check(description: Any, described: Any, answer: Any) -> None:
+    """An answer is what its type says, down to its fields."""
+    jsonschema = pytest.importorskip("jsonschema", reason="needs openapi-spec-validator")
+    schema = described["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema.validate(answer, {**schema, "components": description["components"]})
+
+
+@pytest.mark.parametrize(("path", "fields", "expected"), CASES)
+def test_an_example_is_answered_as_it_says(
+    released: Any, description: Any, path: str, fields: Any, expected: Any
+) -> None:
+    answer = released.post(path, **fields)
+    assert answer.status_code == 200
+    assert nearly(answer.json(), expected), answer.json()
+    check(description, description["paths"][path]["post"], answer.json())
+
+
+@pytest.mark.parametrize("path", [path for path, get in GETS.items() if get.answer])
+def test_an_answer_without_a_question_is_what_it_says(
+    released: Any, description: Any, path: str
+) -> None:
+    check(description, description["paths"][path]["get"], released("GET", path).json())
+
+
+def test_a_look_with_maps_is_what_it_says(released: Any, description: Any) -> None:
+    fields = {"q": "Tengo hambre. Hola.", "source": "auto", "target": "en", "attention": True}
+    answer = released.post("/inspect", **fields).json()
+    assert "cross" in answer["parts"][0]
+    check(description, description["paths"]["/inspect"]["post"], answer)

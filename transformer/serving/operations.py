@@ -1,0 +1,150 @@
+"""What each address of the API does, as OpenAPI has it: summaries, fields, answers, examples.
+
+The examples are of the released models.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from transformer.serving import schema
+
+TITLE = "Spanish-English translation"
+ABOUT = (
+    "The LibreTranslate API, and what looks inside a translation. Fields come as JSON, as a form "
+    "or in the address. A refusal has the field `error`, one line that says why; with 429 and 503 "
+    "the header `Retry-After` gives seconds. Where the server wants keys, each request has one, "
+    "in the field `api_key` or as `Authorization: Bearer KEY`."
+)
+REFUSALS = {
+    400: "a field is missing or wrong", 403: "a key is needed, or is not known",
+    408: "the request did not arrive in time", 413: "too much at once", 429: "too often",
+    503: "the server is busy or stopping",
+}  # fmt: skip
+OTHERWISE = {"default": {"description": "a refusal", "model": schema.Error}}
+FORMS = ("application/json", "application/x-www-form-urlencoded")
+HUNGRY = {"q": "Tengo hambre.", "source": "es", "target": "en"}
+LOOKED: dict[str, Any] = {
+    "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
+    "ids": [292, 304, 345, 4606, 823, 270, 2],
+    "sourceWords": [["Tengo", 0, 2], ["hambre", 2, 3], [".", 3, 4]],
+    "targetWords": [["I'm", 0, 3, 0.5959], ["hungry", 3, 5, 0.8545], [".", 5, 6, 0.8991]],
+    "alignment": [[0.659, 0.06, 0.115], [0.026, 0.711, 0.12], [0.034, 0.072, 0.698]],
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operation:
+    """One request: what it is for, its fields, its answer, and examples of both."""
+
+    summary: str
+    answer: Any = None  # the type of a JSON answer
+    fields: type[schema.Asked] | None = None
+    examples: Mapping[str, tuple[dict[str, Any], Any]] = dataclasses.field(default_factory=dict)
+    media: str = "application/json"  # of the answer
+    forms: tuple[str, ...] = FORMS  # of the fields
+    command: str = ""  # that sends one
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What FastAPI is told of it."""
+        answers = {name: {"value": answer} for name, (_, answer) in self.examples.items()}
+        content = {self.media: {"examples": answers} if answers else {}}
+        answered: dict[str, Any] = {"description": "the answer", "content": content}
+        if self.answer is not None:
+            answered["model"] = self.answer
+        refused = {n: {"description": why, "model": schema.Error} for n, why in REFUSALS.items()}
+        described: dict[str, Any] = {
+            "summary": self.summary,
+            "description": self.command,
+            "response_model": None,
+            "response_class": Response,
+            "responses": {200: answered, **(refused if self.fields else OTHERWISE)},
+        }
+        if self.fields:
+            body = {form: {"schema": self.fields.model_json_schema()} for form in self.forms}
+            asked = {name: {"value": fields} for name, (fields, _) in self.examples.items()}
+            body[self.forms[0]] |= {"examples": asked} if asked else {}
+            described["openapi_extra"] = {"requestBody": {"required": True, "content": body}}
+        return described
+
+
+def name_of(path: str) -> str:
+    """What an operation is called: its path, without slashes."""
+    return path.strip("/").partition("/{")[0].replace("/", "_")
+
+
+POSTS = {
+    "/translate": Operation(
+        "Translate a text, or a list of texts", schema.Translated, schema.Translate,
+        {
+            "a text": (
+                {"q": "Where is the library?", "source": "en", "target": "es"},
+                {"translatedText": "¿Dónde está la biblioteca?"},
+            ),
+            "language detected, another translation too": (
+                {"q": "¿Dónde está la biblioteca?", "source": "auto", "target": "en",
+                 "alternatives": 1},
+                {"translatedText": "Where is the library?",
+                 "detectedLanguage": {"confidence": 100.0, "language": "es"},
+                 "alternatives": ["Where's the library?"]},
+            ),
+            "a list, as HTML": (
+                {"q": ["Tengo hambre.", "Vivo en una <b>casa</b> grande."], "source": "es",
+                 "target": "en", "format": "html"},
+                {"translatedText": ["I'm hungry.", "I live in a big <b>house</b>."]},
+            ),
+        },
+    ),
+    "/detect": Operation(
+        "Tell the language of a text", list[schema.Detected], schema.Detect,
+        {"Spanish": (
+            {"q": "Tengo hambre."},
+            [{"confidence": 93.7, "language": "es"}, {"confidence": 6.3, "language": "en"}],
+        )},
+    ),
+    "/inspect": Operation(
+        "Look into the translation of a text: words, alignment, probabilities, attention",
+        schema.Inspected, schema.Inspect, {"a sentence": (HUNGRY, {"parts": [LOOKED]})},
+    ),
+    "/alternatives": Operation(
+        "Tell the words that may come next in the translation of a sentence",
+        schema.Words, schema.Alternatives,
+        {"after “I'm”": (
+            {**HUNGRY, "prefix": [292, 304, 345]},
+            {"alternatives": [
+                {"text": "hungry", "ids": [4606, 823], "probability": 0.8545, "known": True},
+                {"text": "feeling", "ids": [2384], "probability": 0.0057, "known": True},
+                {"text": "starving", "ids": [2308, 1530], "probability": 0.0021, "known": True},
+                {"text": "kind", "ids": [1594], "probability": 0.0015, "known": True},
+                {"text": "looking", "ids": [1701], "probability": 0.0009, "known": True},
+                {"text": "dizzy", "ids": [726, 3784, 325], "probability": 0.0004, "known": True},
+                {"text": "stuck", "ids": [1050, 344, 602], "probability": 0.0003, "known": True},
+                {"text": "stranded", "ids": [3011, 1321, 288], "probability": 0.0002,
+                 "known": True},
+            ]},
+        )},
+    ),
+    "/continue_after": Operation(
+        "Translate a sentence so that it begins with given pieces",
+        schema.Part, schema.ContinueAfter,
+        {"after “I'm”": ({**HUNGRY, "prefix": [292, 304, 345]}, LOOKED)},
+    ),
+}  # fmt: skip
+FILE = Operation(
+    "Translate a file; its formatting stays", schema.FileTranslated, schema.TranslateFile,
+    forms=("multipart/form-data",),
+    command="curl -F file=@letter.docx -F source=auto -F target=en "
+    "http://localhost:5000/translate_file",
+)  # fmt: skip
+FETCH = Operation("Fetch a translated file, for half an hour", media="application/octet-stream")
+GETS = {
+    "/languages": Operation(
+        "List the languages, and what each can be translated to", list[schema.Language]
+    ),
+    "/frontend/settings": Operation("Tell a page the limits of the server", schema.Settings),
+    "/health": Operation("Tell that the server runs", schema.Health),
+    "/metrics": Operation("Give counters, for Prometheus", media="text/plain"),
+}

@@ -2,8 +2,8 @@
 
     python -m scripts.benchmark.compute_types --model checkpoints/es-en --test newstest2013.parquet
 
-The plain model translates every sentence of the test sets greedily, and so does the native decoder
-in each of its compute types. A sentence counts as the same if each of its tokens is. On a CPU.
+The plain model translates every sentence of the test sets, and so does the native decoder in each
+of its compute types. A sentence counts as the same if each of its tokens is. On a CPU.
 """
 
 import argparse
@@ -21,7 +21,6 @@ from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
 from transformer.translation.translator import Translation, Translator
 
-GREEDY = DecodeConfig(scores=False)
 HEADS = ("test set", "decoded by", "BLEU", "to the model", "the plain model's tokens")
 
 
@@ -66,11 +65,13 @@ def compare(args: argparse.Namespace) -> None:
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
     sources = [source for test_set in sets for source in test_set.sources]
     translations = {}
+    decode = DecodeConfig(beam_size=args.beam_size, scores=False)
     for name, packed in ways(plain).items():
         plain.decoder = packed()
-        translations[name] = plain.translate(sources, GREEDY)
+        translations[name] = plain.translate(sources, decode)
         print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
-    print(f"{'-'.join(langs)}: {args.model}; {described(environment())}\n")
+    beams = f"{args.beam_size} beams" if args.beam_size > 1 else "greedy"
+    print(f"{'-'.join(langs)}: {args.model}, {beams}; {described(environment())}\n")
     print(markdown(HEADS, rows(sets, translations)))
     if "int8" not in translations:
         print("\nskipped: the native decoder, which needs a C++ compiler and fitting widths")
@@ -85,6 +86,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--model", required=True, help="checkpoint folder")
     add("--test", required=True, nargs="+", help="test sets, as of scripts/evaluate.py")
     add("--limit", type=int, help="only the first sentences of each test set")
+    add("--beam-size", type=int, default=1, help="beams of the search (default: 1)")
     args = flags.parse_args(argv)
     return run_command(lambda: compare(args), "compute_types")
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -71,10 +72,10 @@ def watch(monkeypatch: pytest.MonkeyPatch, before: Callable[[Tensor], None]) -> 
     """Runs a function with each batch, just before its search."""
 
     def watched(
-        model: Transformer, src: Tensor, config: DecodeConfig, prefix: Sequence[int]
+        model: Transformer, src: Tensor, config: DecodeConfig, **options: Any
     ) -> list[list[Hypothesis]]:
         before(src)
-        return search(model, src, config, prefix=prefix)
+        return search(model, src, config, **options)
 
     monkeypatch.setattr(search_module, "search", watched)
 

@@ -178,21 +178,33 @@ def test_int8_is_the_same_where_its_inputs_have_as_many_bits() -> None:
             assert sum(same) >= 0.9 * len(sources)  # exponentials are summed up in another order
 
 
-def aligned(decoder: Any, config: DecodeConfig, prefix: Sequence[int] = ()) -> list[Any]:
-    found = decoder.search(SOURCES, config, prefix=prefix, aligned=True)
-    return [h.alignment for own in found for h in own]
-
-
 @pytest.mark.parametrize("prefix", [(), (10, 4)])
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_the_alignment_is_that_of_the_plain_model(
-    make_model: Make, beam_size: int, prefix: tuple[int, ...]
+@pytest.mark.parametrize(("beam_size", "branches"), [(1, 0), (3, 0), (1, 5)])
+def test_alignment_and_probabilities_are_those_of_the_plain_model(
+    make_model: Make, beam_size: int, branches: int, prefix: tuple[int, ...]
 ) -> None:
     model = small_model(make_model, n_decoder_layers=3)
-    config = DecodeConfig(beam_size=beam_size, n_best=beam_size)
-    found = aligned(model_decoder(model, "float32"), config, prefix)
-    for own, right in zip(found, aligned(BatchDecoder(model), config, prefix), strict=True):
-        np.testing.assert_allclose(own, right, atol=2e-5)
+    config = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=beam_size > 1)
+    found, right = (
+        decoder.search(SOURCES, config, prefix=prefix, aligned=True, branches=branches)
+        for decoder in (model_decoder(model, "float32"), BatchDecoder(model))
+    )
+    if branches or beam_size > 1:
+        assert_alike(found, right)
+    for own, other in zip(itertools.chain(*found), itertools.chain(*right), strict=True):
+        np.testing.assert_allclose(own.alignment, other.alignment, atol=2e-5)
+        np.testing.assert_allclose(own.log_probs, other.log_probs, atol=2e-4)
+
+
+def test_each_branch_begins_with_another_of_the_likeliest_tokens(make_model: Make) -> None:
+    decoder = model_decoder(small_model(make_model), "float32")
+    branches = decoder.search(SOURCES[:3], DecodeConfig(), prefix=[9], branches=6, aligned=True)
+    for source, own in zip(SOURCES, branches, strict=False):
+        assert len({h.ids[:2] for h in own}) == 6
+        assert [sum(h.log_probs[1:]) for h in own] == pytest.approx([h.score for h in own])
+        (greedy,) = decoder.search([source], DecodeConfig(), prefix=[9])[0]
+        likeliest = max(own, key=lambda h: h.log_probs[1])
+        assert likeliest.ids[: len(greedy.ids)] == greedy.ids
 
 
 def product(
@@ -343,12 +355,13 @@ def test_weights_that_overflow_end_the_search(make_model: Make) -> None:
             assert all(own for own in found.search(SOURCES, config))
 
 
-def test_any_calls_end_in_results_or_an_error(make_model: Make) -> None:
-    """1,500 calls with lengths and settings at and beyond their bounds."""
+@pytest.mark.parametrize("n_calls", [1500, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_any_calls_end_in_results_or_an_error(make_model: Make, n_calls: int) -> None:
+    """Lengths and settings at and beyond their bounds."""
     decoder = model_decoder(small_model(make_model, max_len=12))
     rng = random.Random(1)
     errors = 0
-    for _ in range(1500):
+    for _ in range(n_calls):
         beams = rng.choice((1, 1, 2, 5))
         config = DecodeConfig(
             beam_size=beams, n_best=rng.randint(1, beams), no_repeat_ngram=rng.choice((0, 0, 1, 2)),
@@ -363,15 +376,19 @@ def test_any_calls_end_in_results_or_an_error(make_model: Make) -> None:
         prefix = [rng.randint(0, 196) for _ in range(rng.choice((0, 0, 0, 3, 10, 11)))]
         right = all(0 <= i < 197 for source in sources for i in source) and len(prefix) <= 10
         try:
-            found = decoder.search(sources, config, prefix=prefix, aligned=rng.random() < 0.3)
+            branches = rng.choice((0, 0, 1, 3))
+            found = decoder.search(
+                sources, config, prefix=prefix, aligned=rng.random() < 0.3, branches=branches
+            )
         except ValueError:
             errors += 1
             assert not right
             continue
         assert right
-        assert [1 <= len(own) <= config.n_best for own in found] == [True] * len(sources)
+        most = max(config.n_best, branches)
+        assert [1 <= len(own) <= most for own in found] == [True] * len(sources)
         assert all(list(h.ids[: len(prefix)]) == prefix for own in found for h in own)
-    assert 50 < errors < 600
+    assert n_calls / 30 < errors < n_calls / 2.5
 
 
 def python(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -440,7 +457,7 @@ def test_arm_finds_what_the_plain_model_finds(make_model: Make, tmp_path: Path) 
     decoder = model_decoder(model, "float32")
     assert isinstance(decoder, NativeDecoder)
     weights = weights_of(model)
-    settings = native._Settings(4, 1, 0, 1, 0, 2, 4096, 0.6, 2.0)
+    settings = native._Settings(4, 1, 0, 1, 0, 0, 2, 4096, 0.6, 2.0)
     numbers = [np.array([len(SOURCES), *map(len, SOURCES)]), *map(np.array, SOURCES)]
     given = b"".join([
         bytes(decoder._shape),

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
-from transformer.explain.trace import Trace, alternatives, trace
+from transformer.explain.alignment import align, alternatives
+from transformer.explain.trace import Trace, trace
 from transformer.model import KV, MultiHeadAttention, Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation.translator import Translator
@@ -108,14 +109,21 @@ def test_the_choices_are_those_of_decoding_step_by_step(
             assert tuple(choice.piece for choice in choices) == pieces
 
 
-def test_words_are_aligned_by_the_mean_of_the_maps(traced: Trace) -> None:
+def test_words_are_aligned_by_the_mean_of_the_last_layer(traced: Trace) -> None:
     found = traced.alignment()
-    assert found.shape == (len(traced.target_words), len(traced.source_words))
+    assert len(found) == len(traced.target_words)
     for row, target in zip(found, traced.target_words, strict=True):
+        assert sum(row) <= 1 + 1e-5
         for value, source in zip(row, traced.source_words, strict=True):
-            cut = traced.cross[:, :, target.first : target.last, source.first : source.last]
-            assert float(value) == pytest.approx(float(cut.sum(-1).mean()), rel=1e-4)
-    assert (found.sum(1) <= 1 + 1e-5).all()
+            cut = traced.cross[-1, :, target.first : target.last, source.first : source.last]
+            assert value == pytest.approx(float(cut.sum(-1).mean()), rel=1e-4)
+
+
+def test_an_alignment_is_that_of_the_trace(translator: Translator, traced: Trace) -> None:
+    for aligned in align(translator, ["Un libro.", TEXT])[1:]:
+        assert aligned.target_ids == traced.target_ids
+        assert aligned.looked == pytest.approx(traced.looked, abs=1e-5)
+        assert aligned.probabilities == pytest.approx(traced.probabilities, rel=1e-3)
 
 
 def test_a_word_is_as_likely_as_its_pieces_together(traced: Trace) -> None:

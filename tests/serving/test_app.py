@@ -1,7 +1,10 @@
 """The LibreTranslate API: what it answers."""
 
 import html
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,11 @@ from typing import Any
 import pytest
 
 from transformer.config import DecodeConfig
+from transformer.decoding import native
 from transformer.translation.directions import load
 
 TEXT = "La niña dibuja el coche rojo."
+ROOT = Path(__file__).resolve().parents[2]
 ES_EN = {"source": "es", "target": "en"}
 Call = Callable[..., Any]
 ON: Any = {"device": "cpu", "compute_type": "float32"}
@@ -165,3 +170,57 @@ def test_words_can_be_looked_into_and_changed(client: Any, translate: Call) -> N
     assert again["ids"][: len(chosen)] == chosen
     long = client.post("/inspect", q="agua " * 60, **ES_EN).json()["parts"]
     assert [set(part) for part in long] == [{"source", "target", "warnings"}] * 2
+
+
+WITHOUT_TORCH = """
+import asyncio, sys, httpx
+from pathlib import Path
+from transformer.cli import main
+from transformer.config import DecodeConfig, ServeConfig
+from transformer.serving.app import application
+from transformer.translation.directions import load
+
+source, target = map(Path, sys.argv[1:])
+assert main(["--from", "es", "--to", "en", "-i", str(source), "-o", str(target)]) == 0
+app = application(load(), DecodeConfig(), ServeConfig())
+pair = {"source": "es", "target": "en"}
+
+
+async def main():
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        async def post(path, q, **fields):
+            answer = await client.post(path, json={"q": q, **pair, **fields})
+            return answer.raise_for_status().json()
+
+        await post("/translate", "Tengo <b>mucha</b> hambre.", format="html", alternatives=1)
+        file = {"file": ("a.docx", source.read_bytes())}
+        await client.post("/translate_file", data=pair, files=file)
+        (part,) = (await post("/inspect", "Tengo hambre."))["parts"]
+        words = (await post("/alternatives", "Tengo hambre.", prefix=part["ids"][:1]))
+        chosen = part["ids"][:1] + words["alternatives"][1]["ids"]
+        await post("/continue_after", "Tengo hambre.", prefix=chosen)
+        assert "torch" not in sys.modules, "torch was imported"
+        assert (await post("/inspect", "Tengo hambre.", attention=True))["parts"][0]["cross"]
+        assert "torch" in sys.modules
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(native.library() is None, reason="the native decoder was not built")
+def test_only_attention_maps_need_torch(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="needs the extra `serve`")
+    document = pytest.importorskip("docx").Document()
+    document.add_paragraph("Vivo en una ").add_run("casa grande").bold = True
+    document.save(str(tmp_path / "a.docx"))
+    command = [sys.executable, "-c", WITHOUT_TORCH, *(str(tmp_path / f"{n}.docx") for n in "ab")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written = pytest.importorskip("docx").Document(str(tmp_path / "b.docx"))
+    assert "house" in "".join(run.text for run in written.paragraphs[0].runs if run.bold)

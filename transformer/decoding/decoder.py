@@ -41,8 +41,12 @@ class Decoder(Protocol):
         *,
         prefix: Ids = (),
         aligned: bool = False,
+        branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each source, best first, in the order of the sources."""
+        """The hypotheses of each source, best first, in the order of the sources.
+
+        With `branches` those that the likeliest so many tokens after the prefix begin, greedily.
+        """
         ...
 
 
@@ -97,8 +101,10 @@ def _is_native(config: ModelConfig, compute_type: ComputeType) -> bool:
 
 @functools.cache
 def _tell_of_missing_library() -> None:
+    older = any(place.exists() for place in native.PLACES)
+    reason = "is of other sources than these" if older else "was not built, for want of a compiler"
     logger.warning(
-        "the fast decoder was not built when this was installed, as there was no C++ compiler: "
-        "translating with the plain model, which takes several times as long. "
-        "Install g++, then this project again."
+        "the fast decoder %s: translating with the plain model, which takes several times as long. "
+        "Install g++, then this project again.",
+        reason,
     )

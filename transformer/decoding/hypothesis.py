@@ -18,5 +18,7 @@ class Hypothesis:
     ids: tuple[int, ...]
     score: float
     # Where asked for: how much each step, that of the end mark too, looked at each source token and
-    # its end mark in the last layer, heads averaged: a NumPy array (T + 1, S).
+    # its end mark in the last layer, heads averaged: a NumPy array (T + 1, S); and the
+    # log-probability of each token and the end mark.
     alignment: Any = dataclasses.field(default=None, compare=False, repr=False)
+    log_probs: tuple[float, ...] = dataclasses.field(default=(), compare=False, repr=False)

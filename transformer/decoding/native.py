@@ -26,7 +26,7 @@ from transformer.decoding.hypothesis import Hypothesis, Ids
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-INTERFACE = 1  # counts the changes of what is called: see interface.cpp
+INTERFACE = 2  # counts the changes of what is called: see interface.cpp
 PLACES = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
 # A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
 VARIANT = "TRANSFORMER_MARCH"
@@ -43,7 +43,7 @@ class _Shape(Structure):
 class _Settings(Structure):
     _fields_ = (
         *((name, c_int32) for name in (
-            "beam_size", "n_best", "no_repeat", "scored", "aligned", "n_threads",
+            "beam_size", "n_best", "no_repeat", "scored", "aligned", "branches", "n_threads",
         )),
         ("batch_tokens", c_int64), ("alpha", c_double), ("max_ratio", c_float),
     )  # fmt: skip
@@ -52,7 +52,7 @@ class _Settings(Structure):
 class _Results(Structure):
     _fields_ = (
         *((name, POINTER(c_int32)) for name in ("counts", "lengths", "ids")),
-        ("scores", POINTER(c_double)), ("looked", POINTER(c_float)),
+        ("scores", POINTER(c_double)), ("looked", POINTER(c_float)), ("gains", POINTER(c_float)),
     )  # fmt: skip
 
 
@@ -170,10 +170,12 @@ class NativeDecoder:
         *,
         prefix: Ids = (),
         aligned: bool = False,
+        branches: int = 0,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each source, best first, in the order of the sources."""
+        beams, scored = (1, True) if branches else (config.beam_size, config.scores)
         settings = _Settings(
-            config.beam_size, config.n_best, config.no_repeat_ngram, config.scores, aligned,
+            beams, config.n_best, config.no_repeat_ngram, scored, aligned, branches,
             self.n_threads, config.batch_tokens, config.alpha, config.max_ratio,
         )  # fmt: skip
         ids = array("i", [i for source in sources for i in source])
@@ -208,11 +210,13 @@ def _hypotheses(
         hypotheses.append([])
         for _ in range(results.counts[source]):
             end = start + results.lengths[place]
-            ids, shares = tuple(results.ids[start:end]), None
+            ids, shares, gains = tuple(results.ids[start:end]), None, ()
             if aligned:
+                steps = start + place, end + place + 1  # an end mark each
+                gains = tuple(results.gains[slice(*steps)])
                 size = (len(ids) + 1) * length
                 shares = np.array(results.looked[looked : looked + size], dtype=np.float32)
                 shares, looked = shares.reshape(-1, length), looked + size
-            hypotheses[-1].append(Hypothesis(ids, results.scores[place], shares))
+            hypotheses[-1].append(Hypothesis(ids, results.scores[place], shares, gains))
             place, start = place + 1, end
     return hypotheses

@@ -88,10 +88,6 @@ def _choose(
 
 def _prefixed(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Tensor:
     """The start mark and the forced prefix: -> (B, 1 + P)."""
-    if len(prefix) + 2 > model.config.max_len:
-        raise ValueError(
-            f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
-        )
     return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
 
 
@@ -136,22 +132,24 @@ def greedy_search(
             state = state.select(kept)
 
 
-@dataclasses.dataclass
-class _Beams:
-    """What one sentence has found, and whether its search is over."""
-
-    size: int
-    finished: list[Hypothesis]
-
-    def add(self, ids: tuple[int, ...], score: float) -> None:
-        self.finished.append(Hypothesis(ids, score))
-
-    @property
-    def over(self) -> bool:
-        return len(self.finished) >= self.size
-
-    def best(self, n: int) -> list[Hypothesis]:
-        return sorted(self.finished, key=lambda h: -h.score)[:n]
+@torch.inference_mode()
+def branch_search(
+    model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
+) -> list[Hypothesis]:
+    """Greedy search after each of the likeliest tokens that follow a prefix: (1, S), best first."""
+    tokens = _prefixed(model, src, prefix)
+    logits, _ = _read(model, tokens, model.encode(src))
+    may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
+    gains, chosen = _topk(_limited(logits.log_softmax(-1), may_go_on), number)
+    branches: list[Hypothesis] = []
+    for gain, token in zip(gains[0].tolist(), chosen[0].tolist(), strict=True):
+        if token == EOS_ID:
+            branches.append(Hypothesis(tuple(prefix), gain))
+        elif gain > -math.inf:
+            forced = [*prefix, token]
+            (rest,) = greedy_search(model, src, max_ratio=max_ratio, prefix=forced)
+            branches.append(dataclasses.replace(rest, score=gain + rest.score))
+    return sorted(branches, key=lambda branch: -branch.score)
 
 
 def fast_argmax(logits: Tensor) -> Tensor:
@@ -202,30 +200,31 @@ def _expand(
 
 
 def _settle(
-    beams: Sequence[_Beams], tokens: Tensor, candidates: tuple[Tensor, Tensor, Tensor], alpha: float
-) -> tuple[list[list[int]], list[bool]]:
+    finished: Sequence[list[Hypothesis]], tokens: Tensor,
+    candidates: tuple[Tensor, Tensor, Tensor], config: DecodeConfig,
+) -> tuple[list[list[int]], list[bool]]:  # fmt: skip
     """Files the hypotheses that ended, and picks the N candidates that go on.
 
     An end mark counts only among the first N: with a looser rule empty translations win.
     Gives, for each sentence, the places of its next beams among the candidates, and whether
     its search goes on.
     """
-    n_prefix = tokens.size(-1) - 1
+    size, penalty = config.beam_size, length_penalty(tokens.size(-1), config.alpha)
     scores, parents, chosen = (c.tolist() for c in candidates)
     history = tokens.tolist()
     places: list[list[int]] = []
-    for row, beam in enumerate(beams):
+    for row, own in enumerate(finished):
         alive: list[int] = []
         for place, (score, token) in enumerate(zip(scores[row], chosen[row], strict=True)):
-            if token == EOS_ID and place < beam.size and score > -math.inf:
-                ids = tuple(history[row * beam.size + parents[row][place]][1:])
-                beam.add(ids, score / length_penalty(n_prefix + 1, alpha))
-            elif token != EOS_ID and len(alive) < beam.size:
+            if token == EOS_ID and place < size and score > -math.inf:
+                ids = tuple(history[row * size + parents[row][place]][1:])
+                own.append(Hypothesis(ids, score / penalty))
+            elif token != EOS_ID and len(alive) < size:
                 alive.append(place)
         places.append(alive)
     going = [
-        not beam.over and bool(places[row]) and scores[row][places[row][0]] > -math.inf
-        for row, beam in enumerate(beams)
+        len(own) < size and bool(places[row]) and scores[row][places[row][0]] > -math.inf
+        for row, own in enumerate(finished)
     ]
     return places, going
 
@@ -244,16 +243,16 @@ def beam_search(
     logits, state = _read(model, tokens, model.encode(src))
     state = state.repeat(size)
     tokens, logits = (tensor.repeat_interleave(size, 0) for tensor in (tokens, logits))
-    beams = [_Beams(size, []) for _ in range(src.size(0))]
-    active = list(beams)
+    finished: list[list[Hypothesis]] = [[] for _ in range(src.size(0))]
+    active = list(finished)
     scores = torch.full((src.size(0), size), -math.inf, device=src.device)
     scores[:, 0] = 0.0  # the beams are still equal: only the first one counts
     while True:
         may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
         candidates = _expand(scores, logits, may_go_on, tokens, config)
-        places, going = _settle(active, tokens, candidates, config.alpha)
+        places, going = _settle(active, tokens, candidates, config)
         if not any(going):
-            return [beam.best(config.n_best) for beam in beams]
+            return [sorted(own, key=lambda h: -h.score)[: config.n_best] for own in finished]
         keep = torch.tensor([row for row, on in enumerate(going) if on], device=src.device)
         picked = torch.tensor([places[row] for row in keep.tolist()], device=src.device)
         scores, parents, chosen = (c[keep].gather(1, picked) for c in candidates)
@@ -264,9 +263,21 @@ def beam_search(
 
 
 def search(
-    model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
-) -> list[list[Hypothesis]]:
+    model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
+    branches: int = 0,
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Greedy for one beam, beam search for more: (B, S) -> B lists, best first."""
+    if len(prefix) + 2 > model.config.max_len:
+        raise ValueError(
+            f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
+        )
+    if branches:
+        return [
+            branch_search(
+                model, row[None, row != PAD_ID], branches, max_ratio=config.max_ratio, prefix=prefix
+            )
+            for row in src
+        ]
     if config.beam_size == 1:
         best = greedy_search(
             model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores,
@@ -323,7 +334,7 @@ class BatchDecoder:
 
     def search(
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
-        aligned: bool = False,
+        aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
         """The hypotheses of each source, best first, in the order of the sources.
 
@@ -335,7 +346,7 @@ class BatchDecoder:
 
         def work(rows: list[int]) -> list[list[Hypothesis]]:
             src = source_batch([sources[i] for i in rows]).to(self.model.device)
-            return search(self._searched, src, config, prefix=prefix)
+            return search(self._searched, src, config, prefix=prefix, branches=branches)
 
         if len(batches) < 2 or n_workers < 2:
             searched = [work(rows) for rows in batches]
@@ -364,10 +375,11 @@ def _aligned(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothe
     hook = attention.register_forward_hook(
         lambda module, inputs, _: looked.append(attention.weights(*inputs))
     )
+    target = torch.tensor([[BOS_ID, *hypothesis.ids, EOS_ID]], device=model.device)
     try:
-        tgt = torch.tensor([[BOS_ID, *hypothesis.ids]], device=model.device)
-        model(source_batch([source]).to(model.device), tgt)
+        logits = model(source_batch([source]).to(model.device), target[:, :-1])
     finally:
         hook.remove()
     alignment = looked[0][0].mean(0).float().cpu().numpy()  # (T + 1, S)
-    return dataclasses.replace(hypothesis, alignment=alignment)
+    log_probs = logits[0].float().log_softmax(-1).gather(1, target[0, 1:, None])[:, 0].tolist()
+    return dataclasses.replace(hypothesis, alignment=alignment, log_probs=tuple(log_probs))

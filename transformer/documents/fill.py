@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transformer.config import DecodeConfig, UserError
+from transformer.config import DecodeConfig
 from transformer.documents import formats
 from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
 from transformer.documents.passages import KEPT, Options, Passage, has_words
 from transformer.documents.passages import plain as text_of_marked
 
 if TYPE_CHECKING:
-    from transformer.explain.trace import Trace
+    from transformer.explain.alignment import AlignedTranslation
     from transformer.translation.translator import TextTranslator, Translation, Translator
 
 
@@ -32,11 +32,11 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A sentence, its translation and its trace; or the text between two, which stays."""
+    """A sentence, its translation and what is known of it; or the text between two, which stays."""
 
     text: str
     target: str
-    trace: "Trace | None" = None
+    aligned: "AlignedTranslation | None" = None
     warnings: tuple[str, ...] = ()
 
 
@@ -148,11 +148,11 @@ def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
         return [(part.target, None)]
     if part.text == part.target:
         return split_at_marks(part.text, marks)
-    if part.trace is None:
-        raise ValueError("expected a sentence that was looked into")
-    names = part.trace.source_words, part.trace.target_words
+    if part.aligned is None:
+        raise ValueError("expected a sentence whose words are aligned")
+    names = part.aligned.source_words, part.aligned.target_words
     words = [word.text for word in names[0]], [word.text for word in names[1]]
-    return project_markup((part.text, part.target), marks, words, part.trace.alignment().tolist())
+    return project_markup((part.text, part.target), marks, words, part.aligned.alignment())
 
 
 def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
@@ -187,30 +187,34 @@ def translate_file(
     return document.write(_run(filling)[0])
 
 
-def looked_into(
-    plain: "Translator", text: str, translated: "Said | Translation", decode: DecodeConfig
-) -> Part:
-    """A sentence with its trace, if the model without a guard translates it in the same way."""
-    from transformer.explain.trace import trace
+def aligned_parts(
+    plain: "Translator",
+    texts: Sequence[str],
+    translations: Sequence["Said | Translation"],
+    decode: DecodeConfig,
+) -> list[Part]:
+    """Sentences, aligned where the model without a guard translates them in the same way."""
+    from transformer.explain.alignment import align, can_align
 
-    try:
-        traced = trace(plain, text, (), decode)
-    except UserError:
-        return Part(text, translated.text, None, translated.warnings)
-    is_same = traced.target == translated.text
-    return Part(text, translated.text, traced if is_same else None, translated.warnings)
+    known = dict.fromkeys(text for text in texts if can_align(plain, text))
+    aligned = dict(zip(known, align(plain, [*known], (), decode), strict=True))
+    return [
+        Part(text, said.text, own if own and own.target == said.text else None, said.warnings)
+        for text, said in zip(texts, translations, strict=True)
+        for own in [aligned.get(text)]
+    ]
 
 
 def inspect_text(
     opened: "TextTranslator", plain: "Translator", text: str, decode: DecodeConfig
 ) -> list[Part]:
-    """The sentences of a text, looked into, and what is between them: for `translate_file`."""
+    """The sentences of a text, aligned, and what is between them: for `translate_file`."""
     layout = opened.split(text)
-    translations = iter(opened.translate_segments(layout.sentences, decode))
+    translations = opened.translate_segments(layout.sentences, decode)
+    sentences = [sentence.text for sentence in layout.sentences]
+    parts = iter(aligned_parts(plain, sentences, translations, decode))
     return [
-        looked_into(plain, segment.text, next(translations), decode)
-        if segment.is_sentence
-        else Part(segment.text, segment.text)
+        next(parts) if segment.is_sentence else Part(segment.text, segment.text)
         for segment in layout.segments
     ]
 

@@ -9,7 +9,7 @@ import urllib.parse
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from transformer.config import ServeConfig
 from transformer.documents import formats
@@ -25,6 +25,7 @@ from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
 
 if TYPE_CHECKING:
+    from transformer.explain.trace import Trace
     from transformer.serving.middleware import Metrics
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fetched
@@ -207,20 +208,23 @@ class Api:
         request = schema.Inspect.of(fields)
         with_maps = request.attention
         most = MOST_MAPS if with_maps else MOST_LOOKS
-        parts = await self._service.inspect(request.q, self._pair(request), most)
+        parts = await self._service.inspect(
+            request.q, self._pair(request), most, with_maps=with_maps
+        )
         answers, n_left = [], MOST_NUMBERS
         for part in parts:
             n_left -= _n_numbers(part, with_maps)
-            answers.append(
-                part_json(part if n_left >= 0 else dataclasses.replace(part, trace=None), with_maps)
-            )
+            shown = part if n_left >= 0 else dataclasses.replace(part, aligned=None)
+            answers.append(part_json(shown, with_maps))
         return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
         """POST /continue_after: one sentence, its translation beginning with a forced prefix."""
         request = schema.ContinueAfter.of(fields)
         pair = self._pair(request)
-        part = await self._service.continue_after(request.q, pair, request.prefix)
+        part = await self._service.continue_after(
+            request.q, pair, request.prefix, with_maps=request.attention
+        )
         if _n_numbers(part, request.attention) > MOST_NUMBERS:
             raise RequestError(413, "the sentence is too long to be shown with all its numbers")
         return part_json(part, request.attention)
@@ -252,11 +256,13 @@ def check_size(texts: Sequence[str], limit: int) -> None:
 
 def _n_numbers(part: Part, with_maps: bool) -> int:
     """How many numbers a part is shown with."""
-    if part.trace is None:
+    if part.aligned is None:
         return 0
-    trace = part.trace
-    maps = (trace.encoder, trace.decoder, trace.cross) if with_maps else ()
-    return len(trace.source_ids) * len(trace.target_ids) + sum(map_.numel() for map_ in maps)
+    n_numbers = len(part.aligned.source_ids) * len(part.aligned.target_ids)
+    if with_maps:
+        trace = cast("Trace", part.aligned)
+        n_numbers += sum(map_.numel() for map_ in (trace.encoder, trace.decoder, trace.cross))
+    return n_numbers
 
 
 def _unchanged(text: str) -> Candidate:
@@ -272,22 +278,23 @@ def _plain_name(name: str) -> tuple[str, str]:
 
 def part_json(part: Part, with_maps: bool) -> schema.Part:
     """A part of a text: what it is, and what the model did with it."""
-    trace = part.trace
+    aligned = part.aligned
     answer: schema.Part = {
-        "source": trace.source if trace else part.text,
-        "target": trace.target if trace else part.target,
+        "source": aligned.source if aligned else part.text,
+        "target": aligned.target if aligned else part.target,
         "warnings": list(part.warnings),
     }
-    if trace is None:
+    if aligned is None:
         return answer
-    answer["ids"] = list(trace.target_ids)
-    answer["sourceWords"] = [(word.text, word.first, word.last) for word in trace.source_words]
+    answer["ids"] = list(aligned.target_ids)
+    answer["sourceWords"] = [(word.text, word.first, word.last) for word in aligned.source_words]
     answer["targetWords"] = [
         (word.text, word.first, word.last, round(p, 4))
-        for word, p in zip(trace.target_words, trace.confidence(), strict=True)
+        for word, p in zip(aligned.target_words, aligned.confidence(), strict=True)
     ]
-    answer["alignment"] = _rounded(trace.alignment())
+    answer["alignment"] = _rounded(aligned.alignment())
     if with_maps:
+        trace = cast("Trace", aligned)
         answer["sourcePieces"] = list(trace.source_pieces)
         answer["targetPieces"] = list(trace.target_pieces)
         answer["probabilities"] = [round(p, 5) for p in trace.probabilities]

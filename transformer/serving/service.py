@@ -3,11 +3,12 @@
 import asyncio
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.config import DecodeConfig
-from transformer.documents.fill import Filled, Part, fill, looked_into
+from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
+from transformer.explain.alignment import Alternative, align, alternatives
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
@@ -19,21 +20,18 @@ from transformer.translation.translator import (
     Translator,
 )
 
-if TYPE_CHECKING:
-    from transformer.explain.trace import Alternative
-
 Pair = tuple[str, str]
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
-ALONE = 1024  # what a look inside a sentence counts for
+ALONE, ALIGNED = 1024, 4  # what maps or alternatives count for; times a sentence, its alignment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inspection:
-    """A sentence to look into, maybe of a layout, after a forced prefix."""
+    """A sentence whose translation is looked into, maybe after a forced prefix."""
 
-    text: str
-    segment: Segment | None = None
+    sentence: Segment
     prefix: tuple[int, ...] = ()
+    with_maps: bool = False
 
 
 class Service:
@@ -85,14 +83,17 @@ class Service:
             lambda text: self.inspect(text, pair),
         )
 
-    async def inspect(self, text: str, pair: Pair, most: int | None = None) -> list[Part]:
-        """The sentences of a text, each as it is translated and why, and what is between them.
+    async def inspect(
+        self, text: str, pair: Pair, most: int | None = None, *, with_maps: bool = False
+    ) -> list[Part]:
+        """The sentences of a text, aligned with their translations, and what is between them.
 
-        Those behind the first `most` are only translated.
+        Those behind the first `most` are only translated. For maps, which torch computes, what is
+        known of a sentence is a `Trace`.
         """
         layout = self._layout(text, pair)
         looked, rest = layout.sentences[:most], layout.sentences[len(layout.sentences[:most]) :]
-        inspections = [Inspection(sentence.text, sentence) for sentence in looked]
+        inspections = [Inspection(sentence, with_maps=with_maps) for sentence in looked]
         known = await self._ask(("inspect", pair), inspections)
         translated = await self._ask(("translate", pair, self._decode), rest)
         known += [
@@ -105,17 +106,19 @@ class Service:
             for segment in layout.segments
         ]
 
-    async def continue_after(self, sentence: str, pair: Pair, prefix: Sequence[int]) -> Part:
+    async def continue_after(
+        self, sentence: str, pair: Pair, prefix: Sequence[int], *, with_maps: bool = False
+    ) -> Part:
         """One sentence whose translation begins with the ids given."""
-        inspection = Inspection(sentence, prefix=tuple(prefix))
+        inspection = Inspection(Segment(text=sentence, is_sentence=True), tuple(prefix), with_maps)
         part: Part = (await self._ask(("inspect", pair), [inspection]))[0]
         return part
 
     async def alternatives(
         self, sentence: str, pair: Pair, prefix: Sequence[int]
-    ) -> "list[Alternative]":
+    ) -> list[Alternative]:
         """The words that may follow the ids given, likeliest first."""
-        inspection = Inspection(sentence, prefix=tuple(prefix))
+        inspection = Inspection(Segment(text=sentence, is_sentence=True), tuple(prefix))
         words: list[Alternative] = (await self._ask(("alternatives", pair), [inspection]))[0]
         return words
 
@@ -129,25 +132,39 @@ class Service:
             return opened.translate_segments(items, rest[0])
         translator = self.directions.plain(pair)
         if kind == "alternatives":
-            from transformer.explain.trace import alternatives  # and with it torch
+            return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
+        return self._inspected(opened, translator, items)
 
-            return [alternatives(translator, item.text, item.prefix) for item in items]
-        return [self._inspected(opened, translator, item) for item in items]
+    def _inspected(
+        self, opened: TextTranslator, translator: Translator, items: Sequence[Inspection]
+    ) -> list[Part]:
+        """Aligns; what the model does not say at once by itself is only translated."""
+        whole = [item.sentence for item in items if not item.prefix]
+        translated = opened.translate_segments(whole, self._decode)
+        texts = [sentence.text for sentence in whole]
+        parts = iter(aligned_parts(translator, texts, translated, self._decode))
+        return [
+            self._with_maps(
+                self._continued(translator, item) if item.prefix else next(parts), translator, item
+            )
+            for item in items
+        ]
 
-    def _inspected(self, opened: TextTranslator, translator: Translator, item: Inspection) -> Part:
-        """Looks inside; what the model does not say at once by itself is only translated."""
+    def _continued(self, translator: Translator, item: Inspection) -> Part:
+        (aligned,) = align(translator, [item.sentence.text], item.prefix, self._decode)
+        return Part(aligned.source, aligned.target, aligned)
+
+    def _with_maps(self, part: Part, translator: Translator, item: Inspection) -> Part:
+        if not item.with_maps or part.aligned is None:
+            return part
         from transformer.explain.trace import trace  # and with it torch
 
-        if item.prefix:
-            traced = trace(translator, item.text, item.prefix, self._decode)
-            return Part(item.text, traced.target, traced)
-        translated = (
-            opened.translate_segments([item.segment], self._decode)
-            if item.segment
-            else opened.translate([item.text], self._decode)
-        )[0]
-        return looked_into(translator, item.text, translated, self._decode)
+        return dataclasses.replace(
+            part, aligned=trace(translator, part.text, item.prefix, self._decode)
+        )
 
 
-def _cost(item: Any) -> int:
-    return max(FEWEST_CHARS, len(item.text)) if isinstance(item, Segment) else ALONE
+def _cost(item: Segment | Inspection) -> int:
+    if isinstance(item, Segment):
+        return max(FEWEST_CHARS, len(item.text))
+    return ALONE if item.with_maps or item.prefix else ALIGNED * _cost(item.sentence)

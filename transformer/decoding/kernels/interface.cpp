@@ -12,13 +12,13 @@
 extern "C" {
 
 extern const int32_t decoder_interface;
-const int32_t decoder_interface = 1;  // as native.py counts
+const int32_t decoder_interface = 2;  // as native.py counts
 
 // What a search found, in flat arrays: hypotheses of each source, ids and shares of each hypothesis.
 struct Results {
     const int32_t *counts, *lengths, *ids;
     const double* scores;
-    const float* looked;
+    const float *looked, *gains;
 };
 }
 
@@ -49,7 +49,7 @@ struct Kept {
     std::vector<int32_t> counts, lengths;
     Ids ids;
     std::vector<double> scores;
-    std::vector<float> looked;
+    std::vector<float> looked, gains;
 };
 
 void check(bool holds, const std::string& what) {
@@ -115,7 +115,7 @@ Kept* decoder_search(const Decoder* decoder, const int32_t* ids, const int64_t* 
             const Model& model = decoder->model;
             const int64_t longest = model.shape.max_len;
             check(settings->beam_size > 0 && settings->n_best > 0 && settings->no_repeat >= 0 &&
-                      settings->n_threads > 0,
+                      settings->branches >= 0 && settings->n_threads > 0,
                   "expected a beam, a best result and a thread at least");
             std::vector<Ids> sources;
             for (int64_t i = 0; i < n_sources; ids += lengths[i++])
@@ -129,10 +129,11 @@ Kept* decoder_search(const Decoder* decoder, const int32_t* ids, const int64_t* 
                     kept->ids.insert(kept->ids.end(), h.ids.begin(), h.ids.end());
                     kept->scores.push_back(h.score);
                     kept->looked.insert(kept->looked.end(), h.looked.begin(), h.looked.end());
+                    kept->gains.insert(kept->gains.end(), h.gains.begin(), h.gains.end());
                 }
             }
             kept->results = {kept->counts.data(), kept->lengths.data(), kept->ids.data(),
-                             kept->scores.data(), kept->looked.data()};
+                             kept->scores.data(), kept->looked.data(), kept->gains.data()};
             return kept.release();
         },
         static_cast<Kept*>(nullptr));

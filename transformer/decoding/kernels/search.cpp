@@ -13,10 +13,12 @@ namespace {
 
 constexpr int64_t FEWEST = 8;  // sentences that are searched together, where there are so many
 
-// A token that may come next, and its log-probability.
-struct Choice {
+// A token that may come next: its log-probability, the beam it follows, and the score with it.
+struct Candidate {
     float gain;
     int32_t token;
+    size_t parent = 0;
+    float score = 0;
 };
 
 // A target so far, its start mark and the forced prefix included.
@@ -24,7 +26,7 @@ struct Beam {
     Ids ids{BOS};
     float score = 0;
     std::unique_ptr<Cache> past;
-    std::vector<float> looked;  // (T, S)
+    std::vector<float> looked, gains;  // (T, S), (T,) where they are asked for
 };
 
 struct Sentence {
@@ -91,7 +93,8 @@ class Search {
            int n_workers, Results& results)
         : model(model), queue(queue), prefix(prefix), settings(settings), results(results),
           work(settings.n_threads / n_workers),
-          only_best(settings.beam_size == 1 && !settings.scored && !settings.no_repeat) {
+          only_best(settings.beam_size == 1 && !settings.scored && !settings.no_repeat &&
+                    !settings.aligned && !settings.branches) {
         // Half of a fair share at a time: so no thread waits long for another at the end.
         const int64_t n = queue.sources.size(), fair = (n + n_workers - 1) / n_workers;
         most = n_workers == 1 ? n : std::max((fair + 1) / 2, std::min(FEWEST, fair));
@@ -127,8 +130,9 @@ class Search {
             sentence.source = queue.sources[place];
             sentence.source.push_back(EOS);
             const float length = static_cast<float>(sentence.source.size());
+            const size_t n_forced = prefix.size() + (settings.branches ? 1 : 0);
             sentence.limit = std::min<int64_t>(
-                static_cast<int64_t>(length * settings.max_ratio) + 10 + prefix.size(),
+                static_cast<int64_t>(length * settings.max_ratio) + 10 + n_forced,
                 model.shape.max_len);
             sentence.memory = std::make_unique<Cache>(model, sentence.source.size());
             sentence.beams.resize(1);
@@ -140,10 +144,12 @@ class Search {
         encode(model, sources, memories, work);
         for (const int32_t token : prefix) {
             if (first == sentences.size()) return;
-            step(model, rows_from(first), work, nullptr, nullptr);
-            keep_looks(first);
-            for (size_t i = first; i < sentences.size(); ++i)
-                sentences[i].beams[0].ids.push_back(token);
+            read(first, false, settings.aligned);
+            for (size_t i = first; i < sentences.size(); ++i) {
+                Beam& beam = sentences[i].beams[0];
+                if (settings.aligned) beam.gains.push_back(log_probability(i - first, token));
+                beam.ids.push_back(token);
+            }
         }
     }
 
@@ -178,73 +184,83 @@ class Search {
             }
     }
 
+    // The decoder reads the last token of each beam of the sentences from `first` on; then `next`
+    // has the likeliest tokens, or `logits` what they are chosen by, if asked for.
+    void read(size_t first, bool is_chosen, bool is_scored) {
+        const std::vector<Row> rows = rows_from(first);
+        next.resize(rows.size());
+        if (is_scored) logits.resize(rows.size() * model.output.n_out);
+        step(model, rows, work, is_chosen ? next.data() : nullptr,
+             is_scored ? logits.data() : nullptr);
+        keep_looks(first);
+    }
+
     // One token for each beam of all sentences.
     void advance() {
-        const std::vector<Row> rows = rows_from(0);
-        next.resize(rows.size());
-        if (!only_best) logits.resize(rows.size() * model.output.n_out);
-        step(model, rows, work, only_best ? next.data() : nullptr,
-             only_best ? nullptr : logits.data());
-        keep_looks(0);
+        read(0, only_best, !only_best);
         size_t row = 0;
         for (Sentence& sentence : sentences) {
             const size_t n_beams = sentence.beams.size();
-            if (settings.beam_size == 1)
-                take_best(sentence, row);
-            else
-                take_beams(sentence, row);
+            const std::vector<Candidate> alive = settings.beam_size == 1
+                                                     ? take_best(sentence, row)
+                                                     : take_beams(sentence, row);
             row += n_beams;
+            sentence.over |= alive.empty();
+            if (!sentence.over) go_on(sentence, alive);
         }
     }
 
-    // Greedy search: the likeliest token, or at the limit the end.
-    void take_best(Sentence& sentence, size_t row) {
-        Beam& beam = sentence.beams[0];
-        Choice choice{std::numeric_limits<float>::quiet_NaN(), next[row]};
-        if (only_best) {
-            if (at_limit(sentence)) choice.token = EOS;
-        } else {
-            const std::vector<Choice> choices = likeliest(sentence, beam, row, 1);
-            choice = choices.empty() ? Choice{-INFINITY, EOS} : choices[0];
+    // Greedy search: the likeliest token, or at the limit the end. Where it branches, the likeliest
+    // after the prefix each begin a beam.
+    std::vector<Candidate> take_best(Sentence& sentence, size_t row) {
+        const bool branch = settings.branches && sentence.beams[0].ids.size() == prefix.size() + 1;
+        const float unknown = std::numeric_limits<float>::quiet_NaN();
+        std::vector<Candidate> alive;
+        for (size_t b = 0; b < sentence.beams.size(); ++b) {
+            std::vector<Candidate> best;
+            if (only_best)
+                best.push_back({unknown, at_limit(sentence) ? EOS : next[row + b]});
+            else
+                best = likeliest(sentence, b, row + b, branch ? settings.branches : 1);
+            if (best.empty()) best.push_back({-INFINITY, EOS, b, -INFINITY});
+            for (const Candidate& candidate : best)
+                if (candidate.token == EOS)
+                    finish(sentence, candidate, settings.scored ? candidate.score : unknown);
+                else
+                    alive.push_back(candidate);
         }
-        beam.score += choice.gain;
-        if (choice.token != EOS) return beam.ids.push_back(choice.token);
-        const double unknown = std::numeric_limits<double>::quiet_NaN();
-        finish(sentence, beam, settings.scored ? beam.score : unknown);
-        sentence.over = true;
+        return alive;
     }
 
     // Beam search: of 2N candidates the N best that go on. An end mark counts only among the first
     // N: with a looser rule empty translations win. A sentence is over when it has N hypotheses
     // (Wu et al. 2016, section 7).
-    void take_beams(Sentence& sentence, size_t row) {
-        struct Candidate {
-            float score;
-            size_t parent;
-            int32_t token;
-        };
+    std::vector<Candidate> take_beams(Sentence& sentence, size_t row) {
         const size_t size = settings.beam_size;
-        std::vector<Beam>& beams = sentence.beams;
-        std::vector<Candidate> candidates;
-        for (size_t b = 0; b < beams.size(); ++b)
-            for (const Choice& choice : likeliest(sentence, beams[b], row + b, 2 * size))
-                candidates.push_back({beams[b].score + choice.gain, b, choice.token});
+        std::vector<Candidate> candidates, alive;
+        for (size_t b = 0; b < sentence.beams.size(); ++b)
+            for (const Candidate& choice : likeliest(sentence, b, row + b, 2 * size))
+                candidates.push_back(choice);
         std::stable_sort(
             candidates.begin(), candidates.end(),
             [](const Candidate& one, const Candidate& other) { return one.score > other.score; });
         candidates.resize(std::min(candidates.size(), 2 * size));
-        std::vector<Candidate> alive;
         for (size_t place = 0; place < candidates.size(); ++place) {
             const Candidate& candidate = candidates[place];
-            const Beam& parent = beams[candidate.parent];
+            const size_t length = sentence.beams[candidate.parent].ids.size();
             if (candidate.token == EOS && place < size)
-                finish(sentence, parent,
-                       candidate.score / length_penalty(parent.ids.size(), settings.alpha));
+                finish(sentence, candidate,
+                       candidate.score / length_penalty(length, settings.alpha));
             else if (candidate.token != EOS && alive.size() < size)
                 alive.push_back(candidate);
         }
-        sentence.over = sentence.finished.size() >= size || alive.empty();
-        if (sentence.over) return;
+        sentence.over = sentence.finished.size() >= size;
+        return alive;
+    }
+
+    // The candidates become the beams of a sentence; the last child takes its parent's place.
+    void go_on(Sentence& sentence, const std::vector<Candidate>& alive) {
+        std::vector<Beam>& beams = sentence.beams;
         std::vector<Beam> children;
         std::vector<std::unique_ptr<Cache>> spare;
         std::vector<size_t> n_children(beams.size(), 0);
@@ -253,22 +269,19 @@ class Search {
             if (!n_children[b]) spare.push_back(std::move(beams[b].past));
         for (const Candidate& candidate : alive) {
             Beam& parent = beams[candidate.parent];
-            Beam child;
-            if (--n_children[candidate.parent] == 0) {  // the last child takes its parent's place
-                child.ids = std::move(parent.ids);
-                child.looked = std::move(parent.looked);
-                child.past = std::move(parent.past);
+            if (--n_children[candidate.parent] == 0) {
+                children.push_back(std::move(parent));
             } else {
-                child.ids = parent.ids;
-                child.looked = parent.looked;
-                child.past = spare.empty() ? std::make_unique<Cache>(model, sentence.limit)
-                                           : std::move(spare.back());
-                if (!spare.empty()) spare.pop_back();
-                child.past->copy(*parent.past, parent.ids.size());
+                if (spare.empty()) spare.push_back(std::make_unique<Cache>(model, sentence.limit));
+                spare.back()->copy(*parent.past, parent.ids.size());
+                children.push_back({parent.ids, parent.score, std::move(spare.back()),
+                                    parent.looked, parent.gains});
+                spare.pop_back();
             }
+            Beam& child = children.back();
             child.ids.push_back(candidate.token);
             child.score = candidate.score;
-            children.push_back(std::move(child));
+            if (settings.aligned) child.gains.push_back(candidate.gain);
         }
         beams = std::move(children);
     }
@@ -279,8 +292,9 @@ class Search {
 
     // The k likeliest tokens after a beam, best first, of equals the first; at the limit only the
     // end mark. Padding and start never follow, nor what would repeat an n-gram.
-    std::vector<Choice> likeliest(const Sentence& sentence, const Beam& beam, size_t row,
-                                  size_t k) {
+    std::vector<Candidate> likeliest(const Sentence& sentence, size_t parent, size_t row,
+                                     size_t k) {
+        const Beam& beam = sentence.beams[parent];
         const int64_t size = model.shape.vocab_size;
         float* scores = logits.data() + row * model.output.n_out;
         float highest;
@@ -288,7 +302,7 @@ class Search {
         std::fill_n(scores, N_NEVER, -INFINITY);
         for_each_repeat(beam.ids, settings.no_repeat,
                         [&](int32_t token) { scores[token] = -INFINITY; });
-        std::vector<Choice> best;
+        std::vector<Candidate> best;
         if (at_limit(sentence))
             best.push_back({scores[EOS], EOS});
         else
@@ -302,27 +316,42 @@ class Search {
                 if (!(scores[token] > least)) continue;
                 const auto place = std::upper_bound(
                     best.begin(), best.end(), scores[token],
-                    [](float score, const Choice& choice) { return score > choice.gain; });
+                    [](float score, const Candidate& choice) { return score > choice.gain; });
                 best.insert(place, {scores[token], static_cast<int32_t>(token)});
                 if (best.size() > k) best.pop_back();
                 if (best.size() == k) least = best.back().gain;
             }
         }
-        for (Choice& choice : best) choice.gain = choice.gain - highest - log_sum;
+        for (Candidate& choice : best) {
+            choice.gain = choice.gain - highest - log_sum;
+            choice.parent = parent;
+            choice.score = beam.score + choice.gain;
+        }
         return best;
     }
 
-    void finish(Sentence& sentence, const Beam& beam, double score) {
-        sentence.finished.push_back({Ids(beam.ids.begin() + 1, beam.ids.end()), score, beam.looked});
+    float log_probability(size_t row, int32_t token) const {
+        const float* scores = logits.data() + row * model.output.n_out;
+        float highest;
+        const float log_sum = model.kernels.log_sum(scores, model.shape.vocab_size, &highest);
+        return scores[token] - highest - log_sum;
+    }
+
+    void finish(Sentence& sentence, const Candidate& end, double score) {
+        const Beam& beam = sentence.beams[end.parent];
+        sentence.finished.push_back(
+            {Ids(beam.ids.begin() + 1, beam.ids.end()), score, beam.looked, beam.gains});
+        if (settings.aligned) sentence.finished.back().gains.push_back(end.gain);
     }
 
     std::vector<Hypothesis> best_of(Sentence& sentence) {
         std::vector<Hypothesis>& found = sentence.finished;
-        if (found.empty()) finish(sentence, sentence.beams[0], -INFINITY);  // no number, no choice
+        if (found.empty()) finish(sentence, {-INFINITY, EOS}, -INFINITY);  // no number, no choice
         std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) {
             return a.score > b.score;
         });
-        found.resize(std::min<size_t>(found.size(), settings.n_best));
+        const int32_t most = std::max(settings.n_best, settings.branches);
+        found.resize(std::min<size_t>(found.size(), most));
         return std::move(found);
     }
 

@@ -10,7 +10,7 @@
 using Ids = std::vector<int32_t>;
 
 struct Settings {
-    int32_t beam_size, n_best, no_repeat, scored, aligned, n_threads;
+    int32_t beam_size, n_best, no_repeat, scored, aligned, branches, n_threads;
     int64_t batch_tokens;
     double alpha;
     float max_ratio;
@@ -19,7 +19,8 @@ struct Settings {
 struct Hypothesis {
     Ids ids;       // without special ones
     double score;  // in nats; not a number where none was asked for
-    std::vector<float> looked;  // (T + 1, S) where the last layer looked, if asked for
+    // If asked for: where the last layer looked (T + 1, S), and each token's log-probability.
+    std::vector<float> looked, gains;
 };
 
 // The hypotheses of each source, best first, each as it would be alone.

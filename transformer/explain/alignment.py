@@ -1,0 +1,163 @@
+"""Words of a translation: from which source words, how likely, and what else may stand there.
+
+All by the search itself, in batches: no torch where the native decoder is there.
+
+Shapes: S source pieces with the end mark, T target pieces with the end mark.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, UserError
+from transformer.text.tokenizer import Word, words
+from transformer.translation.translator import GREEDY, Translator
+
+LONGEST_WORD = 16  # pieces after which an alternative is taken as it is
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alternative:
+    """A word that might stand after a prefix; no text and the end mark alone: the end."""
+
+    text: str
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    probability: float  # product over its pieces
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AlignedTranslation:
+    """One sentence's translation, piece by piece."""
+
+    source: str
+    target: str
+    source_ids: tuple[int, ...]  # S, the end mark last
+    target_ids: tuple[int, ...]  # T, the end mark last; the decoder read <s> and all but the last
+    source_pieces: tuple[str, ...]
+    target_pieces: tuple[str, ...]
+    probabilities: tuple[float, ...]  # T, of each target piece
+    looked: Any  # (T, S) how much each step looked at each source piece, as in `Hypothesis`
+    n_prefix: int = 0  # target pieces that were forced
+
+    @cached_property
+    def source_words(self) -> tuple[Word, ...]:
+        """The source's words, the end mark in none."""
+        return words(self.source_pieces[:-1])
+
+    @cached_property
+    def target_words(self) -> tuple[Word, ...]:
+        """The target's words, the end mark in none."""
+        return words(self.target_pieces[:-1])
+
+    def alignment(self) -> list[list[float]]:
+        """How much each target word looked at each source word: (target, source words).
+
+        The mean over the word's steps, summed over the source word's pieces; what a row lacks to 1
+        went to the end mark or to a gap.
+        """
+        rows = (self.looked[word.first : word.last].mean(0) for word in self.target_words)
+        return [
+            [float(row[word.first : word.last].sum()) for word in self.source_words] for row in rows
+        ]
+
+    def confidence(self) -> tuple[float, ...]:
+        """The probability of each target word, given those before: the product of its pieces'."""
+        return tuple(
+            math.prod(self.probabilities[word.first : word.last]) for word in self.target_words
+        )
+
+
+def can_align(translator: Translator, text: str) -> bool:
+    """Whether a text is one sentence that the model takes at once."""
+    return 0 < len(translator.source_ids(text)) < translator.longest
+
+
+def align(
+    translator: Translator, texts: Sequence[str], prefix: Sequence[int] = (),
+    decode: DecodeConfig = GREEDY,
+) -> list[AlignedTranslation]:  # fmt: skip
+    """Translates sentences, after a forced prefix if there is one, together.
+
+    UserError for text or a prefix that the model cannot take at once.
+    """
+    forced = _checked(translator, prefix)
+    sources = [_source(translator, text) for text in texts]
+    found = translator.decoder.search(sources, decode, prefix=forced, aligned=True)
+    pieces = translator.tokenizer.pieces
+    results = []
+    for text, source, (best, *_) in zip(texts, sources, found, strict=True):
+        target = forced if forced and forced[-1] == EOS_ID else [*best.ids, EOS_ID]
+        results.append(AlignedTranslation(
+            source=text,
+            target=" ".join(translator.tokenizer.decode(target).split()),
+            source_ids=(*source, EOS_ID),
+            target_ids=tuple(target),
+            source_pieces=pieces([*source, EOS_ID]),
+            target_pieces=pieces(target),
+            probabilities=tuple(map(math.exp, best.log_probs[: len(target)])),
+            looked=best.alignment[: len(target)],
+            n_prefix=len(forced),
+        ))  # fmt: skip
+    return results
+
+
+def alternatives(
+    translator: Translator, text: str, prefix: Sequence[int] = (), k: int = 8
+) -> list[Alternative]:
+    """The words that the k likeliest tokens after a prefix begin, each completed; likeliest first.
+
+    What the model would say next is among them. Two tokens may begin the same word: given once.
+    """
+    source, before = _source(translator, text), _checked(translator, prefix)
+    start, size = len(before), translator.config.vocab_size
+    branches = translator.decoder.search(
+        [source], GREEDY, prefix=before, aligned=True, branches=min(k + 1, size)
+    )[0]
+    likeliest = sorted(branches, key=lambda branch: -branch.log_probs[start])
+    rows = [([*branch.ids, EOS_ID][start:][:LONGEST_WORD], branch) for branch in likeliest]
+    by_word: dict[str, Alternative] = {}
+    for row, branch in [(row, branch) for row, branch in rows if row[0] != UNK_ID][:k]:
+        word, length = _next_word(translator, before, row)
+        ids = tuple(row[: length or len(row)])
+        probability = math.exp(sum(branch.log_probs[start : start + len(ids)]))
+        alternative = Alternative(word, ids, translator.tokenizer.pieces(ids), probability)
+        if word not in by_word or probability > by_word[word].probability:
+            by_word[word] = alternative
+    return sorted(by_word.values(), key=lambda alternative: -alternative.probability)
+
+
+def _source(translator: Translator, text: str) -> list[int]:
+    """The ids of one sentence; UserError where there is none or where it is too long."""
+    ids = translator.source_ids(text)
+    if not 0 < len(ids) < translator.longest:
+        raise UserError(
+            f"expected one sentence of 1 to {translator.longest - 1} pieces, got {len(ids)}: "
+            "look into one sentence at a time"
+        )
+    return ids
+
+
+def _checked(translator: Translator, prefix: Sequence[int]) -> list[int]:
+    """A forced prefix that may be decoded after; UserError for ids that cannot stand there."""
+    size, limit = translator.config.vocab_size, translator.config.max_len - 2
+    wrong = [i for i in prefix if not 0 <= i < size or i in (PAD_ID, BOS_ID, UNK_ID)]
+    if wrong or EOS_ID in prefix[:-1] or len(prefix) > limit:
+        raise UserError(
+            f"expected a prefix of at most {limit} ids of the vocabulary of {size} pieces, "
+            f"got {len(prefix)} ids{f', among them {wrong[0]}' if wrong else ''}"
+        )
+    return list(prefix)
+
+
+def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
+    """The first word that new ids write or lengthen, and how many of them; 0 if it may go on."""
+    end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
+    start = len(before)
+    pieces = translator.tokenizer.pieces([*before, *ids[:end]])
+    later = [word for word in words(pieces) if word.last > start]
+    if len(later) > 1:
+        return later[0].text, max(1, later[1].first - start)
+    return (later[0].text if later else ""), max(1, end) if EOS_ID in ids else 0

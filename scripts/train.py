@@ -29,7 +29,8 @@ from transformer.training.train import TrainRequest, train
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
     "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
-    "max_steps": 1250, "save_every": 250, "eval_every": 250, "eval_pairs": 200,
+    "optimizer": "adam", "schedule": "paper", "max_steps": 1250, "save_every": 250,
+    "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
 NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 

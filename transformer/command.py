@@ -42,9 +42,19 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
 
-def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None:
-    flag = "--" + name.replace("_", "-")
-    help = help.replace("%", "%%")
+def _or_auto(kind: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """Reads a number, and `auto` as 0, which leaves the choice open."""
+
+    def number(text: str) -> Any:
+        return kind(0 if text == "auto" else text)
+
+    number.__name__ = f"{getattr(kind, '__name__', 'number')} or auto"
+    return number
+
+
+def _add_flag(group: Any, field: "dataclasses.Field[Any]", hint: Any, default: Any) -> None:
+    flag = "--" + field.name.replace("_", "-")
+    help = field.metadata["help"].replace("%", "%%")
     hidden = argparse.SUPPRESS if group.title == argparse.SUPPRESS else ""
     if hint is bool:
         group.add_argument(
@@ -54,9 +64,11 @@ def _add_flag(group: Any, name: str, hint: Any, default: Any, help: str) -> None
     if typing.get_origin(hint) is tuple:
         group.add_argument(flag, nargs="+", default=default, metavar="ADDRESS", help=hidden or help)
         return
-    shown = hidden or (f"{help} (default: {default})" if default is not None else help)
+    told = "auto" if field.metadata.get("auto") and not default else default
+    shown = hidden or (f"{help} (default: {told})" if default is not None else help)
     allowed = choices(hint) or None
     kind: Callable[[str], Any] = str if allowed else hint
+    kind = _or_auto(kind) if field.metadata.get("auto") else kind
     group.add_argument(flag, type=kind, choices=allowed, default=default, help=shown)
 
 
@@ -79,7 +91,7 @@ def add_arguments(
     for field in dataclasses.fields(cls):
         if field.name not in skip:
             default = None if from_preset else field.default
-            _add_flag(group, field.name, hints[field.name], default, field.metadata["help"])
+            _add_flag(group, field, hints[field.name], default)
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:

@@ -34,9 +34,9 @@ class UserError(Exception):
     """What a person can mend: the message says what was expected, what came, what to do."""
 
 
-def option(default: Any, help: str) -> Any:
-    """A dataclass field that carries its help text."""
-    return dataclasses.field(default=default, metadata={"help": help})
+def option(default: Any, help: str, *, auto: bool = False) -> Any:
+    """A dataclass field that carries its help text; `auto`: a flag spells its 0 as that."""
+    return dataclasses.field(default=default, metadata={"help": help, "auto": auto})
 
 
 def choices(hint: Any) -> tuple[Any, ...]:
@@ -199,16 +199,29 @@ NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 class TrainConfig(NoiseConfig):
     """How the weights are found. Schedule and optimiser: Vaswani et al. 2017, section 5."""
 
-    batch_tokens: int = option(8192, "source plus target tokens of a micro-batch, padding counted")
+    batch_tokens: int = option(
+        0, "source plus target tokens of a micro-batch, padding counted; auto: by the size of the "
+        "corpus", auto=True
+    )  # fmt: skip
     accumulate: int = option(1, "micro-batches of each process in an optimiser step")
-    optimizer: Literal["adam", "muon"] = option("adam", "muon: for the matrices; see `optim`")
-    schedule: Literal["paper", "constant"] = option(
-        "paper", "rate after the warm-up: as step^-0.5, or the highest one kept"
+    optimizer: Literal["auto", "adam", "muon"] = option(
+        "auto", "muon: for the matrices, see `optim`; auto: that where --norm is pre, else adam"
     )
-    learning_rate: float = option(0.0, "highest rate; 0: the paper's, d_model^-0.5 warmup^-0.5")
+    schedule: Literal["auto", "paper", "constant", "wsd"] = option(
+        "auto", "rate after the warm-up: as step^-0.5; the highest one kept; or kept (warm-up, "
+        "stable, decay) until it falls to zero; auto: wsd where --norm is pre, else paper"
+    )  # fmt: skip
+    learning_rate: float = option(
+        0.0, "highest rate, whatever the warm-up; auto: that of the paper's 4,000 steps, thrice "
+        "with muon; with --schedule paper and --warmup, that of the paper's formula", auto=True
+    )  # fmt: skip
     lr_scale: float = option(1.0, "factor on the learning rate")
-    warmup: int = option(4000, "steps of linear warm-up")
+    warmup: int = option(0, "steps of linear warm-up; auto: --warmup-ratio of the run", auto=True)
+    warmup_ratio: float = option(0.08, "share of the steps that the limits allow")
     cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
+    cooldown_ratio: float = option(
+        0.4, "share of the run, at its end, in which the rate of --schedule wsd falls to zero"
+    )
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
     clip: float = option(1.0, "largest gradient norm; 0: no clipping")
     sample_alpha: float = option(0.0, "subword sampling (Kudo 2018), 0: off; 0.2 is usual")
@@ -228,16 +241,20 @@ class TrainConfig(NoiseConfig):
     track: bool = option(False, "write TensorBoard curves too (extra `tracking`)")
 
     def __post_init__(self) -> None:
-        counts = ("accumulate", "warmup", "save_every", "eval_every", "log_every")
+        counts = ("accumulate", "save_every", "eval_every", "log_every")
         rules = self._noise_rules()
         rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
-        limits = ("max_steps", "max_epochs", "max_minutes", "patience", "cooldown")
+        limits = ("max_steps", "max_epochs", "max_minutes", "patience", "warmup", "cooldown")
         others = ("average", "eval_pairs", "clip", "sample_alpha", "seed", "learning_rate")
         rules |= {
             f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits + others
         }
         rules |= {
-            f"batch_tokens >= 8, not {self.batch_tokens}": self.batch_tokens >= 8,
+            f"batch_tokens >= 8, not {self.batch_tokens}": (
+                self.batch_tokens == 0 or self.batch_tokens >= 8
+            ),
+            f"0 < warmup_ratio < 1, not {self.warmup_ratio}": 0 < self.warmup_ratio < 1,
+            f"0 <= cooldown_ratio <= 1, not {self.cooldown_ratio}": 0 <= self.cooldown_ratio <= 1,
             f"lr_scale > 0, not {self.lr_scale}": self.lr_scale > 0,
             f"cooldown <= max_steps, not {self.cooldown} of {self.max_steps}": (
                 self.cooldown <= self.max_steps

@@ -67,3 +67,13 @@ def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
         return trainer
 
     return make
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory, phrases: Pairs) -> Path:
+    """A folder with a training and a development set; the token cache comes to lie beside them."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for name, pairs in (("phrases", phrases[:N_PAIRS]), ("dev", phrases[-4:])):
+        lines = ["es\ten", *(f"{src}\t{tgt}" for src, tgt in pairs)]
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder

@@ -27,7 +27,7 @@ MODEL = {**SIZES, "vocab_size": 350, "max_len": 64, "dropout": 0.1}
 SETTINGS = {
     "batch_tokens": 640, "accumulate": 2, "warmup": 4, "sample_alpha": 0.2, "ema": 0.9, "seed": 3,
     "log_every": 1, "eval_every": 100, "save_every": 5, "average": 0, "eval_pairs": 0,
-    "precision": "float32",
+    "precision": "float32", "optimizer": "adam", "schedule": "paper",
 }  # fmt: skip
 N_PAIRS, N_STEPS = 100, 14
 Start = Callable[..., Trainer]
@@ -95,9 +95,10 @@ def averaged_gradients(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def command(corpus: Path, output: Path, **changes: object) -> list[str]:
-    """The flags of a small run."""
+    """The flags of a small run; a setting that is None is left open."""
     values = {**MODEL, **SETTINGS, "train": corpus / "phrases.tsv", "cache": corpus / "cache",
               "output": output, **changes}  # fmt: skip
+    values = {name: value for name, value in values.items() if value is not None}
     flags = ((f"--{name.replace('_', '-')}", str(value)) for name, value in values.items())
     return list(itertools.chain(*flags))
 

@@ -60,6 +60,7 @@ def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
         "reached 10 steps",
         "reached 2 epochs",
         "reached 1.5 minutes",
+        "the rate has fallen to zero, within 1.5 minutes",
         "no better score in 3 validations",
         "stopped by a signal",
     ]

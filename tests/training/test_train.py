@@ -18,9 +18,7 @@ from torch.testing import assert_close
 
 from scripts import train
 from tests.training.runs import (
-    N_PAIRS,
     SCRIPT,
-    Pairs,
     averaged_gradients,
     command,
     state,
@@ -112,16 +110,6 @@ def script() -> Iterator["Script"]:
 
 
 Script = Callable[[Sequence[object]], int]
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory, phrases: Pairs) -> Path:
-    """A folder with a training and a development set; the token cache comes to lie beside them."""
-    folder = tmp_path_factory.mktemp("corpus")
-    for name, pairs in (("phrases", phrases[:N_PAIRS]), ("dev", phrases[-4:])):
-        lines = ["es\ten", *(f"{src}\t{tgt}" for src, tgt in pairs)]
-        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(

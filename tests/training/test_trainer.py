@@ -215,7 +215,7 @@ def test_other_settings_for_a_run_are_an_error_that_names_them(tmp_path: Path) -
     settings = dataclasses.asdict(TrainConfig())
     check_same_run(tmp_path / "run", settings)
     check_same_run(tmp_path / "run", settings | {"max_steps": 7, "log_every": 3, "patience": 1})
-    with pytest.raises(UserError, match="seed was 1 and is 2; warmup was 4000 and is 5"):
+    with pytest.raises(UserError, match="seed was 1 and is 2; warmup was 0 and is 5"):
         check_same_run(tmp_path / "run", settings | {"warmup": 5, "seed": 2})
 
 

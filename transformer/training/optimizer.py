@@ -13,21 +13,31 @@ from torch import Tensor, nn
 
 from transformer.config import TrainConfig
 
+PAPERS_WARMUP = 4000  # steps
+
+
+def papers_rate(d_model: int, warmup: int) -> float:
+    """The highest rate of Vaswani et al. 2017, eq. 3: d_model^-0.5 x warmup^-0.5."""
+    return float(d_model**-0.5 * warmup**-0.5)
+
 
 def learning_rate(step: int, d_model: int, config: TrainConfig) -> float:
     """lr_scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3).
 
     `learning_rate`, where it is not 0, is the rate at the end of the warm-up in the place of the
-    paper's, d_model^-0.5 x warmup^-0.5; with the constant schedule it stays there. Over the last
-    `cooldown` of `max_steps` it falls on a straight line towards zero, which it would reach one
-    step after the last.
+    paper's; with the other schedules it stays there. Over the last `cooldown` of `max_steps` it
+    falls on a straight line towards zero, which it would reach one step after the last.
     """
     if step < 1:
         raise ValueError(f"expected a step >= 1, got {step}")
-    warmup, cooldown, highest = config.warmup, config.cooldown, config.learning_rate
+    warmup, cooldown, highest = (
+        config.warmup or PAPERS_WARMUP,
+        config.cooldown,
+        config.learning_rate,
+    )
     left = max(0.0, min(1.0, (config.max_steps + 1 - step) / cooldown)) if cooldown else 1.0
     factor = highest * warmup**0.5 if highest else d_model**-0.5
-    later = warmup**-0.5 if config.schedule == "constant" else step**-0.5
+    later = warmup**-0.5 if config.schedule in ("constant", "wsd") else step**-0.5
     return float(config.lr_scale * left * factor * min(later, step * warmup**-1.5))
 
 

@@ -38,6 +38,9 @@ FREE = (
 )  # fmt: skip
 
 
+DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": ""}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrainingState:
     """Where training stands: all that a run remembers beside weights and optimiser."""
@@ -51,19 +54,24 @@ class TrainingState:
     stale: int = 0  # validations since the best one
     validated: int = 0  # step of the latest validation
     finished: bool = False  # a limit was reached and the last word said
+    warmup: int = 0  # steps of it, decided where the settings leave it open
+    fall: int = 0  # step after which the rate falls, decided
+    end: int = 0  # last step, after which it would be zero
+    limits: str = ""  # for which that was decided
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The state that a checkpoint was saved with; anything else is a UserError."""
         path = folder / STATE_VALUES
-        values = read_json(path)
+        values = {**DECIDED, **read_json(path)}  # which older states do not have
         kinds: dict[str, Any] = {
             field.name: type(field.default) for field in dataclasses.fields(cls)
         }
         kinds |= {"seconds": (int, float), "best": (int, float, NoneType)}
         wrong = sorted(kinds.keys() ^ values.keys()) or [
             name for name, value in values.items()
-            if not isinstance(value, kinds[name]) or (name != "best" and not value >= 0)
+            if not isinstance(value, kinds[name])
+            or (name not in ("best", "limits") and not value >= 0)
         ]  # fmt: skip
         if wrong:
             raise UserError(
@@ -79,12 +87,18 @@ class Ending(enum.Enum):
     STEPS = "reached {max_steps} steps"
     EPOCHS = "reached {max_epochs} epochs"
     MINUTES = "reached {max_minutes:g} minutes"
+    FALLEN = "the rate has fallen to zero, within {max_minutes:g} minutes"
     PATIENCE = "no better score in {patience} validations"
     STOPPED = "stopped by a signal"
 
     def describe(self, config: TrainConfig) -> str:
         """The same with the limit's number."""
         return self.value.format_map(dataclasses.asdict(config))
+
+
+def limits_of(config: TrainConfig) -> str:
+    """The limits of a run in one text."""
+    return f"{config.max_steps} steps, {config.max_epochs} epochs, {config.max_minutes:g} minutes"
 
 
 def limit_reached(state: TrainingState, config: TrainConfig) -> Ending | None:
@@ -95,6 +109,8 @@ def limit_reached(state: TrainingState, config: TrainConfig) -> Ending | None:
         return Ending.EPOCHS
     if config.max_minutes and state.seconds >= 60 * config.max_minutes:
         return Ending.MINUTES
+    if config.max_minutes and state.limits == limits_of(config) and state.step >= state.end:
+        return Ending.FALLEN
     if config.patience and state.stale >= config.patience:
         return Ending.PATIENCE
     return None

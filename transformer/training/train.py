@@ -10,7 +10,7 @@ from typing import Any
 
 from transformer import plots
 from transformer.checkpoint import initialize, weights
-from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.reader import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
@@ -30,12 +30,14 @@ from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evalua
 from transformer.evaluation.report import Report
 from transformer.files import locked, write_text
 from transformer.text.tokenizer import Tokenizer
-from transformer.training.run import BEST, Ending, TrainingState, check_same_run
+from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
+from transformer.training.schedule import pieces_of_epoch, settled
 from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
-LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad")
+LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad",
+         "warmup_ratio", "cooldown_ratio")  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
 logger = logging.getLogger(__name__)
 
@@ -114,11 +116,11 @@ def _train(
         data = _prepare(request, model, dev, before.tokenizer if before else None)
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
+    noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
+    config = settled(request.config, model, data, accelerator.num_processes, noted)
     if main:
-        check_same_run(request.output, _settings(request, data, model))
-    trainer = Trainer(
-        request.output, model, request.config, data, dev, request.directions, accelerator
-    )
+        check_same_run(request.output, _settings(request, config, data, model))
+    trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
     if before:
         start = initialize.weights_for(before, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
@@ -128,6 +130,7 @@ def _train(
     n_weights = sum(p.numel() for p in trainer.model.parameters())
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
+    _tell_settings(config, data)
     result = TrainResult(ending=trainer.run(), state=trainer.state)
     if main:
         _draw(request.output)
@@ -179,7 +182,18 @@ def _tell_corpus(data: PreparedCorpus) -> None:
         logger.warning("passed over: %s", said)
 
 
-def _settings(request: TrainRequest, data: PreparedCorpus, model: ModelConfig) -> dict[str, Any]:
+def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:
+    rate = f"highest rate {config.learning_rate:g}" if config.learning_rate else "the paper's rate"
+    logger.info(
+        "%s, %s, schedule %s; batches of %s tokens, %s tokens an epoch",
+        config.optimizer, rate, config.schedule, f"{config.batch_tokens:,}",
+        f"{pieces_of_epoch(data):,}",
+    )  # fmt: skip
+
+
+def _settings(
+    request: TrainRequest, chosen: TrainConfig, data: PreparedCorpus, model: ModelConfig
+) -> dict[str, Any]:
     """What must be the same for a run to go on; changed files or test sets show in the pairs."""
     settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
     settings["src_lang"], settings["tgt_lang"] = request.langs
@@ -189,8 +203,12 @@ def _settings(request: TrainRequest, data: PreparedCorpus, model: ModelConfig) -
         settings["both"] = True
     settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
-    for config in (model, request.corpus, request.config):
+    for config in (model, request.corpus, chosen):
         settings |= dataclasses.asdict(config)
+    if chosen.warmup:
+        del settings["warmup_ratio"]
+    if chosen.schedule != "wsd":
+        del settings["cooldown_ratio"]
     settings = {name: value for name, value in settings.items() if value or name not in LATER}
     return {name: value for name, value in settings.items() if (name, value) != PAPERS}
 

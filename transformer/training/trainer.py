@@ -28,7 +28,7 @@ from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.model import Transformer
-from transformer.training import optimizer
+from transformer.training import optimizer, schedule
 from transformer.training.loss import LossModel
 from transformer.training.run import (
     BEST,
@@ -77,6 +77,7 @@ class Trainer:
         self.validation = Validation(dev, data.tokenizer, directions, config)
         self.state = TrainingState()
         self.turns = 1  # optimiser steps of an epoch, known once one has begun
+        self.schedule: TrainConfig | None = None  # warm-up and cooldown in steps, once decided
         self._started = self._since = time.monotonic()  # of the run, of the stretch to report
         self._loss, self._tokens = torch.zeros((), device=self.device), 0.0  # of that stretch
         machine = {
@@ -153,6 +154,7 @@ class Trainer:
                 if self._tokens:
                     self._report()  # so that a loss which is not finite is never saved
                 return Ending.STOPPED
+            self._decide()
             self._loss += self.update(batches, seeds, n_tokens)
             self._tokens += n_tokens
             self._advance()
@@ -160,6 +162,16 @@ class Trainer:
             if ending:
                 return ending
         return None
+
+    def _decide(self) -> None:
+        """Settles what is to be settled before the next step, and saves what the pace decided."""
+        before = self.state
+        self.state = schedule.decided(before, self.config, self.turns)
+        if self.state != before or self.schedule is None:
+            self.schedule = schedule.in_steps(self.state, self.config, self.turns)
+        if self.state != before and self.config.max_minutes:
+            self._report()  # a loss that is not finite is never saved
+            self._save_last()
 
     def _advance(self) -> None:
         """One step further, and into the next epoch after its last one."""
@@ -193,7 +205,8 @@ class Trainer:
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         step = self.state.step + 1
-        rate = optimizer.learning_rate(step, self.model.config.d_model, self.config)
+        config = self.schedule or self.config
+        rate = optimizer.learning_rate(step, self.model.config.d_model, config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()

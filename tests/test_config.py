@@ -102,6 +102,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
         "precision",
         "compile",
         "track",
+        "report_to",
         "scores",
     }  # choices: the next test
     assert {field.name for field in dataclasses.fields(cls)} - free == set(BROKEN[cls])
@@ -117,6 +118,7 @@ def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
         (TrainConfig, "optimizer"),
         (TrainConfig, "schedule"),
         (TrainConfig, "precision"),
+        (TrainConfig, "report_to"),
     ],
 )
 def test_a_choice_is_checked_without_the_command_line_too(cls: type[Any], name: str) -> None:

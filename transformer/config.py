@@ -238,7 +238,15 @@ class TrainConfig(NoiseConfig):
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
     precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
     compile: bool = option(False, "run the model through torch.compile")
-    track: bool = option(False, "write TensorBoard curves too (extra `tracking`)")
+    report_to: Literal["none", "tensorboard"] = option(
+        "none", "write curves for it into the run's folder too (extra `tracking`)"
+    )
+    track: bool = option(False, "the same as --report-to tensorboard")
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether TensorBoard gets curves."""
+        return self.track or self.report_to == "tensorboard"
 
     def __post_init__(self) -> None:
         counts = ("accumulate", "save_every", "eval_every", "log_every")

@@ -273,9 +273,13 @@ def test_without_the_plots_a_run_has_no_curves(
     assert os.listdir(tmp_path / "best")
 
 
+@pytest.mark.parametrize("flags", [["--track"], ["--report-to", "tensorboard"]])
 def test_a_tracked_run_writes_curves_for_tensorboard(
-    script: Script, corpus: Path, tmp_path: Path
+    script: Script, corpus: Path, tmp_path: Path, flags: list[str]
 ) -> None:
+    """Under the names that other trainers give them, those of the validation apart."""
     pytest.importorskip("tensorboard", reason="the extra `tracking` is not installed")
-    assert script([*command(corpus, tmp_path, max_steps=2), "--track"]) == 0
-    assert list(tmp_path.rglob("events.out.tfevents.*"))
+    given = command(corpus, tmp_path, max_steps=2, eval_every=2, dev=corpus / "dev.tsv")
+    assert script([*given, *flags]) == 0
+    (events,) = tmp_path.rglob("events.out.tfevents.*")
+    assert all(tag in events.read_bytes() for tag in (b"train/loss", b"train/lr", b"eval/loss"))

@@ -42,9 +42,9 @@ def attention_kernel(
 
 def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     """The processes and devices that this was launched on, in the precision asked for."""
-    if config.track and not is_tensorboard_available():
+    if config.is_tracked and not is_tensorboard_available():
         raise UserError(
-            "expected TensorBoard for --track, it is not installed: "
+            "expected TensorBoard for --report-to, it is not installed: "
             "pip install 'transformer-es-en[tracking]'"
         )
     # Without `cpu` the state would not join the processes of `accelerate launch --cpu`.
@@ -55,10 +55,10 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
         wanted = has_fast_bfloat16(state.device)
     accelerator = Accelerator(
         mixed_precision="bf16" if wanted else "no",
-        log_with="tensorboard" if config.track else None,
+        log_with="tensorboard" if config.is_tracked else None,
         project_dir=str(folder),
     )
-    if config.track:
+    if config.is_tracked:
         accelerator.init_trackers("tensorboard")
     return accelerator
 

@@ -269,7 +269,8 @@ class Trainer:
         if self.accelerator.is_main_process:
             logger.info("%s", line)
             append(self.folder.path, record)
-            numbers = {k: v for k, v in record.items() if isinstance(v, float)}
+            kind = "train" if record["event"] == "train" else "eval"
+            numbers = {f"{kind}/{k}": v for k, v in record.items() if isinstance(v, float)}
             self.accelerator.log(numbers, step=self.state.step)
 
     def _validate(self, model: Transformer, name: str = "validation") -> None:

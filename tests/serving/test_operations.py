@@ -74,3 +74,14 @@ def test_a_look_with_maps_is_what_it_says(released: Any, description: Any) -> No
     answer = released.post("/inspect", **fields).json()
     assert "cross" in answer["parts"][0]
     check(description, description["paths"]["/inspect"]["post"], answer)
+
+
+def test_slips_stay_where_they_are_wanted(released: Any) -> None:
+    fields = {"q": "<p>qiero comer <b>una mnzana</b>.</p>", "source": "es", "target": "en"}
+    asked = [
+        released.post(path, **fields, **given).text
+        for path, given in (("/translate", {"format": "html"}), ("/inspect", {}))
+        for given in (given, {**given, "spelling": False})
+    ]
+    assert ["read as" in answer for answer in asked] == [True, False, True, False]
+    assert ["apple" in answer for answer in asked] == [True, False, True, False]

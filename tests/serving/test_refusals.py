@@ -45,6 +45,7 @@ def refused(answer: Any, status: int, why: str) -> None:
         ({"q": TEXT, "alternatives": 99, **ES_EN}, "expected alternatives from 0 to 5"),
         ({"q": TEXT, "alternatives": -1, **ES_EN}, "expected alternatives from 0 to 5"),
         ({"q": TEXT, "alternatives": "many", **ES_EN}, "expected alternatives from 0 to 5"),
+        ({"q": TEXT, "spelling": "perhaps", **ES_EN}, "expected spelling to be true or false"),
         ({"q": "\ud800", **ES_EN}, "expected text in Unicode"),
     ],
 )

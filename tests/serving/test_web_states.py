@@ -143,10 +143,18 @@ def test_other_words_that_cannot_be_had_are_told_of(page: Any) -> None:
 
 
 def test_what_is_wrong_with_a_translation_is_said(page: Any) -> None:
-    answer = {"translatedText": "A dog.", "warnings": ["number lost: 15", "too short"]}
+    answer = {
+        "translatedText": "A dog.",
+        "warnings": [
+            "number lost: 15",
+            "too short",
+            "does not read like Spanish",
+        ],
+    }
     page.route("**/translate", lambda route: route.fulfill(json=answer))
     page.fill("#source", "15 perros")
-    lines = ["a number is missing: 15", "it is suspiciously short"]
+    foreign = "the text does not read like Spanish"
+    lines = ["a number is missing: 15", "it is suspiciously short", foreign]
     see(page, "#warnings li").to_have_text(lines)
     page.fill("#source", "")
     see(page, "#doubts").to_be_hidden()

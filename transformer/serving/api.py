@@ -108,16 +108,16 @@ class Api:
             if pair[0] == pair[1]:
                 own = [Translation(source=text, candidates=(_unchanged(text),)) for text in texts]
             elif request.format == "html":
-                own = [await self._html(text, pair, n_best) for text in texts]
+                own = [await self._html(text, pair, n_best, request.spelling) for text in texts]
             else:
-                own = await self._service.translate(texts, pair, n_best)
+                own = await self._service.translate(texts, pair, n_best, request.spelling)
             results.update(zip(places, own, strict=True))
         return [results[i] for i in range(len(pairs))]
 
-    async def _html(self, text: str, pair: Pair, n_best: int) -> Translation:
+    async def _html(self, text: str, pair: Pair, n_best: int, spelling: bool) -> Translation:
         options = Options(*pair)
         passages = await self._workers.read(text, ".html", options, PAGE_SECONDS)
-        filled, warnings = await self._service.fill(passages, pair)
+        filled, warnings = await self._service.fill(passages, pair, spelling)
         pages = [filled]
         if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
             known: dict[str, Translation] = {}
@@ -209,7 +209,7 @@ class Api:
         with_maps = request.attention
         most = MOST_MAPS if with_maps else MOST_LOOKS
         parts = await self._service.inspect(
-            request.q, self._pair(request), most, with_maps=with_maps
+            request.q, self._pair(request), most, request.spelling, with_maps
         )
         answers, n_left = [], MOST_NUMBERS
         for part in parts:

@@ -91,6 +91,11 @@ POSTS = {
                  "detectedLanguage": {"confidence": 100.0, "language": "es"},
                  "alternatives": ["Where's the library?"]},
             ),
+            "a slip, undone": (
+                {"q": "Quiero comer una mnzana.", "source": "es", "target": "en"},
+                {"translatedText": "I want to eat an apple.",
+                 "warnings": ["spelling: mnzana read as manzana"]},
+            ),
             "a list, as HTML": (
                 {"q": ["Tengo hambre.", "Vivo en una <b>casa</b> grande."], "source": "es",
                  "target": "en", "format": "html"},

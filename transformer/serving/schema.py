@@ -52,6 +52,11 @@ Prefix = Annotated[
         description="ids of the pieces that the translation begins with",
     ),
 ]
+Spelling = Annotated[
+    bool,
+    Must("to be true or false"),
+    Field(description="whether slips of the keyboard are undone, each with a warning"),
+]
 Maps = Annotated[
     bool, Must("to be true or false"), Field(description="whether attention maps are given too")
 ]
@@ -98,6 +103,7 @@ class Translate(Asked):
         Must("from 0 to {most}"),
         Field(ge=0, le=20, description="further translations of each text"),
     ] = 0
+    spelling: Spelling = True
 
     @field_validator("alternatives")
     @classmethod
@@ -135,6 +141,7 @@ class Inspect(Asked):
     q: Text
     source: Left
     target: Right
+    spelling: Spelling = True
     attention: Maps = False
 
 

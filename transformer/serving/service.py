@@ -61,37 +61,43 @@ class Service:
         self.scheduler.stop()
 
     async def translate(
-        self, texts: Sequence[str], pair: Pair, n_best: int = 1
+        self, texts: Sequence[str], pair: Pair, n_best: int = 1, spelling: bool = True
     ) -> list[Translation]:
         """One translation a text, in order; raises QueueFull, SchedulerStopped or UserError."""
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )
-        layouts = [self._layout(text, pair) for text in texts]
+        layouts = [self._layout(text, pair, spelling) for text in texts]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(await self._ask(("translate", pair, decode), sentences))
         return [layout.join(results, n_best) for layout in layouts]
 
-    def _layout(self, text: str, pair: Pair) -> Layout:
-        return self.directions.translator(pair).split(text)
+    def _layout(self, text: str, pair: Pair, spelling: bool) -> Layout:
+        layout = self.directions.translator(pair).split(text)
+        return layout if spelling else layout.as_typed()
 
-    async def fill(self, passages: Sequence[Passage], pair: Pair) -> Filled:
+    async def fill(self, passages: Sequence[Passage], pair: Pair, spelling: bool = True) -> Filled:
         """The translations of a file's passages, their marks in their places; and warnings."""
         return await fill(
             passages,
-            lambda texts: self.translate(texts, pair),
-            lambda text: self.inspect(text, pair),
+            lambda texts: self.translate(texts, pair, spelling=spelling),
+            lambda text: self.inspect(text, pair, spelling=spelling),
         )
 
     async def inspect(
-        self, text: str, pair: Pair, most: int | None = None, *, with_maps: bool = False
+        self,
+        text: str,
+        pair: Pair,
+        most: int | None = None,
+        spelling: bool = True,
+        with_maps: bool = False,
     ) -> list[Part]:
         """The sentences of a text, aligned with their translations, and what is between them.
 
         Those behind the first `most` are only translated. For maps, which torch computes, what is
         known of a sentence is a `Trace`.
         """
-        layout = self._layout(text, pair)
+        layout = self._layout(text, pair, spelling)
         looked, rest = layout.sentences[:most], layout.sentences[len(layout.sentences[:most]) :]
         inspections = [Inspection(sentence, with_maps=with_maps) for sentence in looked]
         known = await self._ask(("inspect", pair), inspections)

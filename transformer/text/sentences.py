@@ -62,6 +62,7 @@ class Segment:
     text: str
     is_sentence: bool
     kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
+    is_as_typed: bool = False  # what looks like a slip is none
 
     @property
     def has_words(self) -> bool:

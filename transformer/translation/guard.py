@@ -91,18 +91,19 @@ class GuardedTranslator(TextTranslator):
     def _read(self, sentence: Segment) -> SourceSentence:
         text, spans = sentence.text, sentence.kept
         if not spans:
-            return self._spelt(preprocess.read(text))
+            return self._spelt(preprocess.read(text), sentence.is_as_typed)
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
-        return self._spelt(preprocess.read(text, spans, outside="".join(edges)))
+        read = preprocess.read(text, spans, outside="".join(edges))
+        return self._spelt(read, sentence.is_as_typed)
 
-    def _spelt(self, sentence: SourceSentence) -> SourceSentence:
+    def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = spelling.restore_accents(typed) if self.src_lang == "es" else typed
         slips: list[str] = []
-        if not sentence.style:  # a name in capitals has small letters now
+        if not (sentence.style or is_as_typed):  # a name in capitals has small letters now
             text, slips = spelling.correct(text, self.src_lang, self._n_pieces)
         if text == typed:
             return sentence

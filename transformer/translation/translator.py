@@ -80,6 +80,11 @@ class Layout:
         """What is to be translated, in order."""
         return [segment for segment in self.segments if segment.is_sentence]
 
+    def as_typed(self) -> Self:
+        """The same, but no slip is undone in it."""
+        typed = (dataclasses.replace(segment, is_as_typed=True) for segment in self.segments)
+        return dataclasses.replace(self, segments=tuple(typed))
+
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
         """The translation of the text; takes the next of the results for each sentence.
 

@@ -44,6 +44,7 @@ function show(anew = false) {
 function showCount() {
   const n = count($("source").value);
   $("count").textContent = n ? t("characters", number(n), number(settings.characters)) : "";
+  $("clear").disabled = !n;
   $("count").classList.toggle("over", n > settings.characters);
 }
 

@@ -2,6 +2,7 @@
 
 export const TEXTS = {
   en: {
+    tour: "How attention works, step by step", api: "API for programs",
     title: "Spanish–English", skip: "To the text", views: "Views",
     translate: "Translate", inside: "See inside", interface: "Language of this page",
     themes: { auto: "Colours: as the system", light: "Colours: light", dark: "Colours: dark" },
@@ -9,6 +10,7 @@ export const TEXTS = {
     auto: "Detect language", es: "Spanish", en: "English",
     recognised: (name) => `${name} · auto`, recognisedAs: (name, share) => `Detected: ${name} (${share})`,
     source: "Text to translate", placeholder: "Type or paste a text",
+    blank: "Translation",
     target: "Translation. Arrow keys move between words, Enter shows other words.",
     characters: (n, most) => `${n} of ${most}`,
     clear: "Clear", copy: "Copy", link: "Copy link", linkTitle: "An address that opens this text", noLink: "The text is too long for an address",
@@ -29,6 +31,8 @@ export const TEXTS = {
       "repetition": "words repeat", "copied source": "a part was not translated", "empty": "nothing came out",
       "too short": "it is suspiciously short", "too long": "it is suspiciously long",
       "number lost": "a number is missing", "missing": "missing", "doubled": "doubled",
+      "does not read like Spanish": "the text does not read like Spanish",
+      "does not read like English": "the text does not read like English",
     },
     spelling: "Spelling:", readAs: (word, as) => `${word} read as ${as}`, asTyped: "Keep as typed",
     keptAsTyped: "Kept as typed:", correct: "Correct it",
@@ -76,6 +80,7 @@ export const TEXTS = {
     tooMuch: "The server cannot look into this. One sentence of ordinary length, in the language chosen, is best.",
   },
   es: {
+    tour: "Cómo funciona la atención, paso a paso", api: "API para programas",
     title: "Español–inglés", skip: "Ir al texto", views: "Vistas",
     translate: "Traducir", inside: "Ver por dentro", interface: "Idioma de esta página",
     themes: { auto: "Colores: como el sistema", light: "Colores: claros", dark: "Colores: oscuros" },
@@ -83,6 +88,7 @@ export const TEXTS = {
     auto: "Detectar idioma", es: "Español", en: "Inglés",
     recognised: (name) => `${name} · auto`, recognisedAs: (name, share) => `Detectado: ${name.toLowerCase()} (${share})`,
     source: "Texto que traducir", placeholder: "Escribe o pega un texto",
+    blank: "Traducción",
     target: "Traducción. Las flechas pasan de palabra en palabra, Intro muestra otras palabras.",
     characters: (n, most) => `${n} de ${most}`,
     clear: "Borrar", copy: "Copiar", link: "Copiar enlace", linkTitle: "Una dirección que abre este texto", noLink: "El texto es demasiado largo para una dirección",
@@ -103,6 +109,8 @@ export const TEXTS = {
       "repetition": "se repiten palabras", "copied source": "una parte está sin traducir", "empty": "no salió nada",
       "too short": "es sospechosamente corta", "too long": "es sospechosamente larga",
       "number lost": "falta un número", "missing": "falta", "doubled": "repetido",
+      "does not read like Spanish": "el texto no parece español",
+      "does not read like English": "el texto no parece inglés",
     },
     spelling: "Ortografía:", readAs: (word, as) => `${word} leído como ${as}`, asTyped: "Dejar como está escrito",
     keptAsTyped: "Sin corregir:", correct: "Corregir",
@@ -180,6 +188,7 @@ export function speak(code) {
   };
   set("t", (one, text) => { one.textContent = text; });
   set("label", (one, text) => one.setAttribute("aria-label", text));
+  set("blank", (one, text) => one.style.setProperty("--blank", JSON.stringify(text)));
   set("title", (one, text) => { one.title = text; });
   set("placeholder", (one, text) => { one.placeholder = text; });
   document.title = t("title");

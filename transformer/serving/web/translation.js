@@ -93,14 +93,18 @@ async function each(items, work) {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-const fieldsOf = ({ source, from, to }) => ({ q: source, source: from, target: to });
+const fieldsOf = ({ source, from, to, kept }) => ({ q: source, source: from, target: to, spelling: !kept });
 
+// A paragraph with a word that is to stay as it was typed is asked for again, with no slip undone.
 async function ask(paragraph, signal) {
   const answer = await post("translate", fieldsOf(paragraph), signal);
   paragraph.text = answer.translatedText;
   paragraph.warnings = answer.warnings ?? [];
-  if (slipsOf(paragraph).some(([word]) => typed.has(word))) await asTyped(paragraph, signal);
-  keep(paragraph);
+  const words = slipsOf(paragraph).map(([word]) => word);
+  if (words.some((word) => typed.has(word))) {
+    paragraph.kept = words;
+    await ask(paragraph, signal);
+  } else keep(paragraph);
 }
 
 const isDark = ({ isLookedInto, text, source, from, to }) =>
@@ -128,27 +132,8 @@ export async function lookInside(paragraphs) {
 
 // Spelling: [as typed, as read] of each word that the server corrected.
 
-const slips = (warnings) => warnings.map((one) => SLIP.exec(one)).filter(Boolean).map((found) => found.slice(1));
-export const slipsOf = ({ warnings }) => slips(warnings);
+export const slipsOf = ({ warnings }) => warnings.map((one) => SLIP.exec(one)).filter(Boolean).map((found) => found.slice(1));
 export const faultsOf = ({ warnings }) => warnings.filter((one) => !SLIP.test(one));
-
-// Translates the corrected sentences again as they were typed. A sentence that is continued after
-// the model's own first word is not corrected.
-async function asTyped(paragraph, signal) {
-  const { parts } = await post("inspect", fieldsOf(paragraph), signal);
-  const kept = [];
-  for (const part of parts.filter(({ warnings }) => slips(warnings).some(([word]) => typed.has(word)))) {
-    const fields = { ...fieldsOf(paragraph), q: part.source };
-    const { alternatives } = await post("alternatives", { ...fields, prefix: [] }, signal);
-    if (!alternatives[0]?.text) continue;
-    kept.push(...slips(part.warnings).map(([word]) => word));
-    const again = await post("continue_after", { ...fields, prefix: alternatives[0].ids }, signal);
-    Object.assign(part, again, { source: part.source, warnings: [] });
-  }
-  const text = parts.map((part) => part.target).join("");
-  const warnings = paragraph.warnings.filter((one) => !kept.includes(SLIP.exec(one)?.[1]));
-  Object.assign(paragraph, { parts, text, warnings, kept, isLookedInto: true });
-}
 
 // Keeps words as they were typed, or lets them be corrected again.
 export function spell(words, isKept) {
@@ -156,7 +141,7 @@ export function spell(words, isKept) {
   const isMeant = (one) => words.some((word) => one.kept?.includes(word) || slipsOf(one).some(([slip]) => slip === word));
   for (const [key, one] of known) if (isMeant(one)) known.delete(key);
   work.paragraphs = work.paragraphs.map((one) =>
-    (isMeant(one) ? { ...one, text: undefined, old: one.text } : one));
+    (isMeant(one) ? { ...one, text: undefined, kept: undefined, old: one.text } : one));
   return translate();
 }
 

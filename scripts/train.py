@@ -2,6 +2,7 @@
 
     python scripts/train.py                              the small corpus that comes with it
     python scripts/train.py --train my.tsv --dev dev.tsv --from es --to en --preset small
+    python scripts/train.py --fine-tune checkpoints/es-en --train mine.tmx
     accelerate launch --num_processes 2 scripts/train.py ...      the same, on several processes
 
 The same command goes on where a stopped run left off.
@@ -13,16 +14,22 @@ import logging
 import sys
 from pathlib import Path
 
+from transformer.checkpoint.locate import find, read_config
 from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import (
+    FINE_TUNE,
+    FINE_TUNE_LIMITS,
     NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
+    Direction,
     ModelConfig,
     NoiseConfig,
     TrainConfig,
+    UserError,
 )
 from transformer.evaluation.report import table
+from transformer.training.fine_tune import FineTuneRequest, fine_tune
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, train
 
@@ -43,8 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="training corpora")
     add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
     add("--test", nargs="+", default=[], metavar="SOURCE", help="for the report")
-    add("--from", dest="src_lang", default="es", help="source (default: es)")
-    add("--to", dest="tgt_lang", default="en", help="target (default: en)")
+    add("--from", dest="src_lang", help="source (default: es, or what --fine-tune names has)")
+    add("--to", dest="tgt_lang", help="target (default: en, or what --fine-tune names has)")
     add("--both", action="store_true",
         help="one model for both directions, told by the first source piece")  # fmt: skip
     add("--output", type=Path, help="folder of the run (default: checkpoints/...)")
@@ -52,6 +59,13 @@ def _parser() -> argparse.ArgumentParser:
         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     add("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
     add("--init", type=Path, metavar="CHECKPOINT", help="model to begin with; its shape may grow")
+    add("--fine-tune", type=Path, metavar="CHECKPOINT",
+        help="go on with a finished model; tells BLEU before and after")  # fmt: skip
+    mix, general = ([str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev"))
+    add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]", default=mix,
+        help="general text to fine-tune with, too (default: data/train.tsv)")  # fmt: skip
+    add("--general-dev", nargs="*", metavar="SOURCE", default=general,
+        help="measures what that forgets (default: data/dev.tsv)")  # fmt: skip
     add("--resume-from", type=Path, metavar="CHECKPOINT",
         help="go on from this checkpoint of the run, where last/ is broken")  # fmt: skip
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
@@ -68,15 +82,40 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     """The flags; without --train those of the corpus that comes with the project."""
     parser = _parser()
     args = parser.parse_args(argv)
-    if not args.train:
+    if args.fine_tune:
+        _check_fine_tune(args)
+        limited = any(getattr(args, name) for name in ("max_steps", *FINE_TUNE_LIMITS))
+        parser.set_defaults(**FINE_TUNE, **({} if limited else FINE_TUNE_LIMITS))
+        args = parser.parse_args(argv)
+        args.init, (args.src_lang, args.tgt_lang) = args.fine_tune, _direction(args)
+    elif not args.train:
         parser.set_defaults(**OWN_CORPUS)
         args = parser.parse_args(argv)
         args.train, args.dev, args.test = (
             [str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev", "test")
         )
+    args.src_lang, args.tgt_lang = args.src_lang or "es", args.tgt_lang or "en"
     langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
-    args.output = args.output or ROOT / "checkpoints" / f"run-{Path(args.train[0]).stem}-{langs}"
+    kind = "tuned" if args.fine_tune else "run"
+    args.output = args.output or ROOT / "checkpoints" / f"{kind}-{Path(args.train[0]).stem}-{langs}"
     return args
+
+
+def _check_fine_tune(args: argparse.Namespace) -> None:
+    for name in ("init", "both", "preset"):
+        if getattr(args, name):
+            raise UserError(f"expected --fine-tune without --{name}: the checkpoint brings it")
+    if not args.train:
+        raise UserError("expected own text for --fine-tune, got none: name it with --train")
+
+
+def _direction(args: argparse.Namespace) -> Direction:
+    """That of the model to fine-tune, which --from and --to may repeat."""
+    langs = read_config(find(args.fine_tune))[1][0]
+    asked = args.src_lang or langs[0], args.tgt_lang or langs[1]
+    if asked != langs:
+        raise UserError(f"expected --from {langs[0]} --to {langs[1]}, as the model; got {asked}")
+    return langs
 
 
 def _request(args: argparse.Namespace) -> TrainRequest:
@@ -101,7 +140,12 @@ def _request(args: argparse.Namespace) -> TrainRequest:
 
 def run(args: argparse.Namespace) -> None:
     """Trains, and prints the scores of the test sets and where their report is."""
-    result = train(_request(args))
+    request = _request(args)
+    if args.fine_tune:
+        more = {"mix": tuple(args.mix), "general": tuple(args.general_dev)}
+        result = fine_tune(FineTuneRequest(run=request, **more))
+    else:
+        result = train(request)
     if result.report:
         print(f"{table(result.report)}\n\n{result.page}")
 

@@ -273,6 +273,14 @@ class TrainConfig(NoiseConfig):
         reject(self, rules)
 
 
+# A finished model goes on: a low rate that falls to zero, within 20 minutes of two cores.
+FINE_TUNE: Mapping[str, Any] = types.MappingProxyType({
+    "optimizer": "adam", "schedule": "wsd", "learning_rate": 3e-4, "cooldown_ratio": 0.6,
+    "dropout": 0.1, "drop_long": True, "average": 0, "eval_every": 200, "ema": 0.99,
+})  # fmt: skip
+FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "max_minutes": 15.0})
+
+
 WIDEST = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
 COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without measurable loss (GPU: bfloat16)"

@@ -53,6 +53,7 @@ from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_p
 from transformer.text.tokenizer import Tokenizer
 
 CACHE_FORMAT = 2  # part of every digest: raise it when rules of cleaning or the files change
+SKIP_BAD = "--skip-bad passes over such rows"
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
 PARALLEL_FROM = 20_000  # pairs that are worth more than one process
 
@@ -204,7 +205,7 @@ def _read_raw(
         )
     except datasets.exceptions.DatasetGenerationError as error:
         if isinstance(error.__cause__, BadRow):
-            raise UserError(f"{error.__cause__}; --skip-bad passes over such rows") from None
+            raise UserError(f"{error.__cause__}; {SKIP_BAD}") from None
         if isinstance(error.__cause__, UserError):
             raise error.__cause__ from None
         raise

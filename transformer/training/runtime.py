@@ -63,6 +63,11 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     return accelerator
 
 
+def is_main_process() -> bool:
+    """Whether this is the one process, or the first of several, once they are joined."""
+    return bool(PartialState().is_main_process)
+
+
 def start_cpu_processes() -> None:
     """Makes `accelerate launch --cpu --num_processes N` start N processes.
 

@@ -54,6 +54,7 @@ class TrainRequest:
     train: tuple[str, ...]
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()  # further sets that are not to be trained on
     langs: Direction = ("es", "en")
     both: bool = False  # one model for the direction and its reverse
     output: Path
@@ -165,7 +166,7 @@ def _prepare(
     named = request.tokenizer_model
     return prepare(
         [Source.parse(text) for text in request.train],
-        dev + _read_all(request.test, request.langs),
+        dev + _read_all((*request.test, *request.held_out), request.langs),
         request.directions,
         request.corpus,
         model,

@@ -1,0 +1,123 @@
+"""Fine-tuning: what is held out and mixed in, the mean that is taken, the card, a second start."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+from scripts import train
+from tests.training.runs import SIZES, Pairs
+from transformer.checkpoint import weights
+from transformer.checkpoint.locate import find
+from transformer.config import ModelConfig, UserError
+from transformer.model import Transformer
+from transformer.text.tokenizer import Tokenizer
+from transformer.training import fine_tune
+from transformer.training.fine_tune import mean
+
+pytestmark = pytest.mark.usefixtures("one_cpu_thread")
+UNIT = '<tu><tuv xml:lang="es"><seg>{}</seg></tuv><tuv xml:lang="en"><seg>{}</seg></tuv></tu>'
+
+
+def tsv(path: Path, pairs: Pairs) -> Path:
+    path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def flags(tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer) -> list[str]:
+    """A small model that was not trained, own text in a translation memory, general text."""
+    torch.manual_seed(7)
+    config = ModelConfig(**SIZES, vocab_size=phrase_tokenizer.vocab_size, max_len=64, norm="pre")  # type: ignore[arg-type]
+    before = tmp_path / "before"
+    state = Transformer(config).state_dict()
+    weights.save(before, state, config, phrase_tokenizer, ("es", "en"), "a card\n")
+    own = "".join(UNIT.format(*pair) for pair in phrases[:60])
+    (tmp_path / "mine.tmx").write_text(f'<tmx version="1.4"><body>{own}</body></tmx>')
+    mix, dev = tsv(tmp_path / "mix.tsv", phrases[60:180]), tsv(tmp_path / "dev.tsv", phrases[-9:])
+    given = {"fine-tune": before, "train": tmp_path / "mine.tmx", "mix": mix, "general-dev": dev,
+             "output": tmp_path / "run", "cache": tmp_path / "cache", "workers": 1,
+             "max-epochs": 3, "learning-rate": 0.01}  # fmt: skip
+    return [f"--{name}={value}" for name, value in given.items()]
+
+
+def test_a_model_goes_on_with_own_text_and_says_what_that_changed(
+    flags: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    assert train.main(flags) == 0
+    run = tmp_path / "run"
+    noted = json.loads((run / "run.json").read_text())
+    assert noted["train"] == [str(tmp_path / "mine.tmx"), f"{tmp_path / 'mix.tsv'}@0.5"]
+    assert noted["pairs kept"] == [54, 120]  # a tenth of the own ones is held out
+    held_out = (run / "held-out.tsv").read_text().splitlines()
+    assert len(held_out) == 7
+    assert noted["dev"] == [str(run / "held-out.tsv")]
+    assert (noted["optimizer"], noted["schedule"], noted["dropout"]) == ("adam", "wsd", 0.1)
+    outcome = json.loads((run / "fine-tuning.json").read_text())
+    assert outcome["before"].keys() == outcome["after"].keys() == {"own", "general"}
+    start, end = (weights.load_weights(tmp_path / name) for name in ("before", "run/last"))
+    best = weights.load_weights(find(run))
+    assert find(run) == run / "best"
+    for name, tensor in mean(start, end, outcome["share"]).items():
+        assert torch.equal(best[name], tensor)
+    card = (run / "best" / "README.md").read_text()
+    for name in ("own", "general"):
+        row = f"| {name} | {outcome['before'][name]:.1f} | {outcome['after'][name]:.1f} |"
+        assert row in card
+    assert "BLEU before and after: own" in caplog.text
+
+
+def test_a_fine_tuning_that_is_done_is_not_done_again(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train.main(flags) == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    monkeypatch.setattr(fine_tune, "mean", None)  # it would need that
+    assert train.main(flags) == 0
+    after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_weights_between_two_models_are_their_weighted_mean() -> None:
+    start, end = {"a": torch.tensor([0.0, 4.0])}, {"a": torch.tensor([4.0, 0.0])}
+    assert mean(start, end, 0.25)["a"].tolist() == [1.0, 3.0]
+    assert mean(start, end, 1.0)["a"].tolist() == [4.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--init", "x"], "expected --fine-tune without --init"),
+        (["--both"], "expected --fine-tune without --both"),
+        (["--to", "es"], "expected --from es --to en, as the model"),
+        (["--train", "bad.tsv"], "line 2: expected 2 columns, got 1; --skip-bad passes over"),
+    ],
+)
+def test_what_does_not_go_with_fine_tuning_is_refused(
+    flags: list[str],
+    more: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.tsv").write_text("es\ten\nhola\n")
+    assert train.main([*flags, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_fine_tuning_needs_own_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train.main(["--fine-tune", "checkpoints/es-en"]) == 2
+    assert "expected own text for --fine-tune" in capsys.readouterr().err
+
+
+def test_own_text_of_a_few_pairs_is_refused(
+    flags: list[str], tmp_path: Path, phrases: Pairs
+) -> None:
+    few = tsv(tmp_path / "few.tsv", phrases[:19])
+    with pytest.raises(UserError, match="expected at least 20 pairs of own text, got 19"):
+        train.run(train._arguments([*flags, "--train", str(few)]))

@@ -286,6 +286,18 @@ def test_what_is_wrong_with_a_translation_is_told_with_its_line(run: Run) -> Non
     assert record["langs"] == ["es", "en"]
 
 
+def test_a_glossary_decides_how_terms_are_written(run: Run, tmp_path: Path) -> None:
+    terms, texts = tmp_path / "terms.tsv", tmp_path / "texts.html"
+    terms.write_text("es\ten\ngato\tfeline\n", encoding="utf-8")
+    texts.write_text("<p>El gato.</p>", encoding="utf-8")
+    code, out, _ = run("--guard", "--glossary", terms, "Gato", "El gato ve la casa.")
+    assert (code, [line.lower().count("feline") for line in out.splitlines()]) == (0, [1, 1])
+    assert "Feline" in run("--guard", "--glossary", terms, "-i", texts)[1]
+    assert "expected --guard with --glossary" in failure(run("--glossary", terms, "Gato"))
+    terms.write_text("a\tb\tc", encoding="utf-8")
+    assert "line 1: expected a term" in failure(run("--guard", "--glossary", terms, "Gato"))
+
+
 # How it ends
 
 

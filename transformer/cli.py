@@ -41,6 +41,7 @@ from transformer.config import (
 )
 from transformer.files import read_bytes
 from transformer.flags import ABOUT, parser, whole_parser
+from transformer.text.glossary import Glossary
 
 if TYPE_CHECKING:
     from transformer.translation.directions import Directions
@@ -138,12 +139,20 @@ def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
 
 
 def _open(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Directions":
-    """The models in these folders, ready to translate."""
+    """The models in these folders, ready to translate; a glossary that is none fails at once."""
+    glossary = Glossary.read(args.glossary) if args.glossary else None
+    if glossary and not args.guard:
+        raise UserError("expected --guard with --glossary: it puts the terms in")
+    if glossary and (args.explain or args.attention):
+        raise UserError("expected --glossary, or --explain and --attention, got both")
     with _importing():
         from transformer.translation.directions import load
     named = args.model or args.src_lang or args.tgt_lang
     model = next(iter(folders.values())) if named else None
-    opened = load(model, device=args.device, compute_type=args.compute_type, guard=args.guard)
+    opened = load(
+        model, device=args.device, compute_type=args.compute_type, guard=args.guard,
+        glossary=glossary,
+    )  # fmt: skip
     return opened.only(folders)
 
 

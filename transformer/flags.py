@@ -68,6 +68,8 @@ def parser(command: str = "", *, has_texts: bool = True) -> Parser:
         flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
     flags.set_defaults(**{command: True} if command else {})
     if command != "selftest":
+        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms and how they are "
+                           "translated, with a tab between, a pair a line")  # fmt: skip
         is_hidden = not command
         metavar, about = "FILE", "print a new key, add its hash to FILE"
         flags.add_argument("--new-api-key", type=Path, metavar=metavar,

@@ -16,8 +16,8 @@ import pytest
 from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
 from transformer.documents.formats import read
-from transformer.documents.markup import MarkedText
 from transformer.documents.passages import KEPT, Options, Passage
+from transformer.text.markup import MarkedText
 
 pytest.importorskip("lxml", reason="needs the extra `files`")
 ES_EN = Options("es", "en")

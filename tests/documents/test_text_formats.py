@@ -10,8 +10,8 @@ import pytest
 from transformer.config import UserError
 from transformer.documents.fill import translate_file
 from transformer.documents.formats import FORMATS, read
-from transformer.documents.markup import MarkedText
 from transformer.documents.passages import Options
+from transformer.text.markup import MarkedText
 
 pytest.importorskip("markdown_it", reason="needs the extra `files`")
 ES_EN = Options("es", "en")

@@ -18,6 +18,7 @@ from transformer.decoding import search as search_module
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.search import pick_device
 from transformer.model import Transformer
+from transformer.text.glossary import Glossary
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import translator as translate
 from transformer.translation.translator import Candidate, Translation, Translator
@@ -267,11 +268,14 @@ def test_a_stream_reads_at_most_two_windows_ahead(translator: Translator, echoes
 
     class Slow(Translator):
         def translate(
-            self, texts: Sequence[str], decode: DecodeConfig = translate.GREEDY
+            self,
+            texts: Sequence[str],
+            decode: DecodeConfig = translate.GREEDY,
+            glossary: Glossary | None = None,
         ) -> list[Translation]:
             time.sleep(0.002)  # meanwhile lines are read
             sizes.append(len(texts))
-            return super().translate(texts, decode)
+            return super().translate(texts, decode, glossary)
 
     slow = Slow(translator.decoder, translator.tokenizer, ("es", "en"))
     for number, result in enumerate(slow.stream(lines(), window=window)):

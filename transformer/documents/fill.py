@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.config import DecodeConfig
 from transformer.documents import formats
-from transformer.documents.markup import MarkedText, Span, project_markup, split_at_marks
 from transformer.documents.passages import KEPT, Options, Passage, has_words
 from transformer.documents.passages import plain as text_of_marked
+from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
 
 if TYPE_CHECKING:
     from transformer.explain.alignment import AlignedTranslation

@@ -14,8 +14,8 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents import catalogues, markdown, office, pdf, subtitles, values
 from transformer.documents import html as markup_language
-from transformer.documents.markup import MarkedText
 from transformer.documents.passages import Opened, Options, Passage, Slices, text_of
+from transformer.text.markup import MarkedText
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplementedError,

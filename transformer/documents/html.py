@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from html import escape, unescape
 from typing import NamedTuple
 
-from transformer.documents.markup import MarkedText, Span, split_at_marks
 from transformer.documents.passages import (
     KEPT,
     STAYS,
@@ -22,6 +21,7 @@ from transformer.documents.passages import (
     has_words,
     plain,
 )
+from transformer.text.markup import MarkedText, Span, split_at_marks
 
 # Possessive repeats, and an end of the scan where an end is missing, keep it linear.
 _ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""

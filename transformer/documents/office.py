@@ -16,7 +16,6 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import html
-from transformer.documents.markup import MarkedText, Span
 from transformer.documents.passages import (
     STAYS,
     Opened,
@@ -27,6 +26,7 @@ from transformer.documents.passages import (
     plain,
     text_of,
 )
+from transformer.text.markup import MarkedText, Span
 
 MAX_MEMBERS = 10_000
 Part = Callable[[bytes, Options], Opened]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from transformer.config import UserError
-from transformer.documents.markup import MarkedText, Span
+from transformer.text.markup import MarkedText, Span
 
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by

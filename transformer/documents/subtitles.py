@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from html import escape, unescape
 
 from transformer.config import UserError
-from transformer.documents.markup import MarkedText, Span
 from transformer.documents.passages import (
     Opened,
     Passage,
@@ -21,6 +20,7 @@ from transformer.documents.passages import (
     plain,
     text_of,
 )
+from transformer.text.markup import MarkedText, Span
 
 MAX_LINE = 42  # characters, as the guides of broadcasters want it
 MAX_SENTENCE = 300  # characters that are read as one sentence, at most

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from transformer.config import UserError
 from transformer.documents import formats
-from transformer.documents.markup import MarkedText
 from transformer.documents.passages import Options, Passage
+from transformer.text.markup import MarkedText
 
 N_PROCESSES = 2
 SECONDS, MEMORY = 10.0, 2**30  # of computing for one request; of all that a process holds

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.markup import MarkedText, split_at_marks
 from transformer.documents.passages import Options, Passage
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.languages import NAMES, Pair, check_pair, detected, languages
 from transformer.serving.service import Service
+from transformer.text.markup import MarkedText, split_at_marks
 from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
 

@@ -56,6 +56,11 @@ class Missing:
         return bool(self.lost or self.repeated or self.invented)
 
 
+def slot(number: int) -> str:
+    """The slot of this number; one beyond `SLOTS` is no piece, and no model writes it."""
+    return chr(ord(SLOTS[0]) + number)
+
+
 def find(text: str) -> tuple[Span, ...]:
     """What is to be copied, in order, without overlap: a number in an address is no number."""
     return tuple(_spans(text))
@@ -81,8 +86,9 @@ def mask(text: str, kinds: Collection[Kind]) -> tuple[str, tuple[str, ...]]:
 
 def restore(text: str, originals: Sequence[str]) -> str:
     """The text with what its slots stand for; a slot that stands for nothing is left out."""
-    number = dict(zip(SLOTS, originals, strict=False))
-    return _SLOT.sub(lambda slot: number.get(slot.group(), ""), text)
+    number = {slot(i): original for i, original in enumerate(originals)}
+    known = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
+    return known.sub(lambda found: number.get(found.group(), ""), text)
 
 
 def missing(text: str, originals: Sequence[str]) -> Missing:

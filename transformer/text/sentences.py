@@ -4,14 +4,18 @@ Nothing is lost or changed: the parts joined are the text. By Spanish and Englis
 abbreviations.
 """
 
+import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
+from typing import TypeVar
 
 from transformer.config import UserError
+from transformer.text.glossary import TermSpan
 
 Span = tuple[int, int]
+AnySpan = TypeVar("AnySpan", Span, TermSpan)
 
 # Lookbehinds and possessive repeats keep every search linear in the length of the text.
 _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
@@ -24,6 +28,7 @@ _MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, w
     r"""(?=\W{0,8}(?P<next>\w++)(?P<dot>\.?))"""
     r"""|(?<![。\uff01\uff1f])[。\uff01\uff1f]++["'\u2019”」』]*+\s*+(?=\S)"""
 )
+_WORDS = re.compile(r"[\w\s]+")
 _OPENING = "(\"'«“\u2018¿¡—-"
 _TITLE = re.compile(  # never ends a sentence
     r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
@@ -62,24 +67,30 @@ class Segment:
     text: str
     is_sentence: bool
     kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
+    terms: tuple[TermSpan, ...] = ()  # and what a glossary translates
     is_as_typed: bool = False  # what looks like a slip is none
 
     @property
     def has_words(self) -> bool:
-        """Whether there is something to translate: a letter outside what is kept."""
+        """Whether there is something to translate: a letter outside what is kept, or a term."""
         text = _covered(self.text, self.kept, " ") if self.kept else self.text
-        return self.is_sentence and any(map(str.isalpha, text))
+        return self.is_sentence and (any(map(str.isalpha, text)) or bool(self.terms))
 
 
-def segments(text: str, lang: str, kept: Sequence[Span] = ()) -> tuple[Segment, ...]:
+def segments(
+    text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
+) -> tuple[Segment, ...]:
     """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
 
     `lang` is "es" or "en"; any other is taken for a mixture of the two. No sentence ends within
-    one of the `kept` spans: an address, a tag. They are in order and do not overlap.
+    one of the `kept` spans (an address, a tag) or of the terms. They are in order and do not
+    overlap.
     """
     starter = _STARTER.get(lang, "|".join(_STARTER.values()))
-    parts = _with_gaps(text, _sentences(_covered(text, kept, "X"), starter))
-    return tuple(_with_kept(parts, kept)) if kept else parts
+    dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
+    whole = sorted([*kept, *dotted]) if dotted else kept
+    parts = _with_gaps(text, _sentences(_covered(text, whole, "X"), starter))
+    return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
@@ -107,12 +118,23 @@ def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
     return tuple(part for part in parts if part.text)
 
 
-def _with_kept(parts: Iterable[Segment], kept: Sequence[Span]) -> Iterator[Segment]:
+def _with_kept(
+    parts: Iterable[Segment], kept: Sequence[Span], terms: Sequence[TermSpan]
+) -> Iterator[Segment]:
     end = 0
     for part in parts:
         start, end = end, end + len(part.text)
-        inside = tuple((a - start, b - start) for a, b in kept if start <= a and b <= end)
-        yield replace(part, kept=inside) if part.is_sentence and inside else part
+        inside = tuple((a - start, b - start) for a, b in _within(kept, start, end))
+        own = tuple(TermSpan(a - start, b - start, c) for a, b, c in _within(terms, start, end))
+        if part.is_sentence and (inside or own):
+            yield replace(part, kept=inside, terms=own)
+        else:
+            yield part
+
+
+def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]:
+    first = bisect.bisect_left(spans, start, key=lambda span: span[0])
+    return spans[first : bisect.bisect_right(spans, end, key=lambda span: span[1])]
 
 
 def _sentences(text: str, starter: str) -> Iterator[Span]:

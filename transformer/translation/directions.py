@@ -12,6 +12,7 @@ from typing import Self
 
 from transformer.checkpoint import locate
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
+from transformer.text.glossary import Glossary
 from transformer.text.language import detect
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import (
@@ -29,12 +30,16 @@ def load(
     device: str = "auto",
     compute_type: ComputeType = "auto",
     guard: bool = True,
+    glossary: str | Path | Glossary | None = None,
 ) -> "Directions":
     """A translator for every direction of a model, or of all released models, each opened at need.
 
-    `model` is a checkpoint folder, a run, or the name of a released model; a defect is a UserError.
+    `model` is a checkpoint folder, a run, or the name of a released model; `glossary` a file of
+    terms (see `transformer.text.glossary`), which the guard puts in. A defect is a UserError.
     """
-    return Directions(locate.models(model), device, compute_type, guard=guard)
+    if isinstance(glossary, str | Path):
+        glossary = Glossary.read(glossary)
+    return Directions(locate.models(model), device, compute_type, guard=guard, glossary=glossary)
 
 
 class Directions:
@@ -47,16 +52,21 @@ class Directions:
         compute_type: ComputeType,
         *,
         guard: bool,
+        glossary: Glossary | None = None,
     ) -> None:
         """`folders` by (source, target): see `load`."""
-        self.folders = dict(folders)
+        if glossary is not None and not guard:
+            raise UserError("expected the guard with a glossary: it puts the terms in")
+        self.folders, self.glossary = dict(folders), glossary
         self.device, self.compute_type, self.guard = device, compute_type, guard
         self._open: dict[Direction, Translator | GuardedTranslator] = {}
 
     def only(self, directions: Iterable[Direction]) -> Self:
         """The same models for some of their directions."""
         folders = {langs: self.folders[langs] for langs in directions}
-        return type(self)(folders, self.device, self.compute_type, guard=self.guard)
+        return type(self)(
+            folders, self.device, self.compute_type, guard=self.guard, glossary=self.glossary
+        )
 
     @property
     def available(self) -> tuple[Direction, ...]:
@@ -75,7 +85,7 @@ class Directions:
                 opened = self.plain(same[0]).towards(langs)
             else:
                 opened = Translator.load(folder, self.device, self.compute_type, langs)
-            self._open[langs] = GuardedTranslator(opened) if self.guard else opened
+            self._open[langs] = GuardedTranslator(opened, self.glossary) if self.guard else opened
         return self._open[langs]
 
     def plain(self, langs: Direction) -> Translator:
@@ -117,17 +127,19 @@ class Directions:
         decode: DecodeConfig = GREEDY,
         langs: Direction | None = None,
         before: Direction | None = None,
+        glossary: Glossary | None = None,
     ) -> list[Translation]:
         """One translation for each text, in order, each with its languages.
 
         `langs` are those of all texts; without them they are recognised, `before` being those of
-        the text before the first.
+        the text before the first. `glossary` is one for these texts alone, in place of that of all.
         """
         each = [langs] * len(texts) if langs else self.recognised(texts, before)
         results: list[Translation | None] = [None] * len(texts)
         for direction in dict.fromkeys(each):
             places = [i for i, own in enumerate(each) if own == direction]
-            translations = self.translator(direction).translate([texts[i] for i in places], decode)
+            own = [texts[i] for i in places]
+            translations = self.translator(direction).translate(own, decode, glossary)
             for i, translation in zip(places, translations, strict=True):
                 results[i] = dataclasses.replace(translation, langs=direction)
         return [result for result in results if result is not None]

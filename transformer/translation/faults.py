@@ -5,11 +5,15 @@ that are dropped, numbers and protected tokens that are lost. What is done about
 fault is the business of `guard`.
 """
 
+import functools
 import operator
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from transformer.text.casing import capitalised
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
@@ -67,14 +71,22 @@ def severity(faults: Sequence[Fault]) -> int:
     return sum(fault.weight for fault in faults)
 
 
-def faults(source: str, output: str, protected: Collection[str] = ()) -> tuple[Fault, ...]:
+def faults(
+    source: str, output: str, protected: Collection[str] = (), terms: Collection[str] = ()
+) -> tuple[Fault, ...]:
     """The faults of the translation of one sentence, worst first; almost always none.
 
-    `protected` are the tokens of the source that must be in the output as often as in the source.
+    `protected` are the tokens of the source that must be in the output as often as in the source,
+    `terms` those of them that a glossary put there, as words of their own.
     """
     if not protected and not _is_suspect(source, output):
         return ()
-    wrong = _copies(source, output, protected)
+    wrong = _copies(source, output, [token for token in protected if token not in terms])
+    for term, wanted in Counter(terms).items():
+        if (there := n_times(term, output)) < wanted:
+            wrong.append(Fault("term missing", 20, term))
+        elif there > wanted:  # it may be another word's translation, too
+            wrong.append(Fault("term doubled", 3, term))
     for token in protected:  # what is copied tells nothing about what is translated
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = words(source), words(output)
@@ -112,6 +124,19 @@ def _is_suspect(source: str, output: str) -> bool:
 def words(text: str) -> list[str]:
     """In small letters, without the marks between them."""
     return text.lower().translate(_MARKS).split()
+
+
+def n_times(term: str, text: str) -> int:
+    """How often a text has a term as words of its own, with a capital maybe."""
+    return sum(1 for _ in term_pattern(term).finditer(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def term_pattern(term: str) -> re.Pattern[str]:
+    """Finds a term as words of their own; one in small letters also with a capital, or in them."""
+    edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]
+    forms = [term, capitalised(term), term.upper()] if term.islower() else [term]
+    return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")
 
 
 def _copies(source: str, output: str, protected: Collection[str]) -> list[Fault]:

@@ -10,16 +10,19 @@ warning.
 import dataclasses
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
+from transformer.text.glossary import Glossary
 from transformer.text.placeholders import find
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
-from transformer.translation.faults import Fault, faults, severity
+from transformer.translation.faults import Fault, faults, n_times, severity
 from transformer.translation.preprocess import ModelInput, SourceSentence
+from transformer.translation.terms import translate_terms
 from transformer.translation.translator import (
     GREEDY,
     Candidate,
@@ -31,6 +34,7 @@ from transformer.translation.translator import (
 
 NAMES = {"es": "Spanish", "en": "English"}
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
+SURER = 0.5  # nats a token, by which a model must be surer of slots than of the words of terms
 Spans = list[tuple[int, int]]
 Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
@@ -48,8 +52,9 @@ _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ �
 class GuardedTranslator(TextTranslator):
     """A translator that keeps what must not change, and tells what it could not translate."""
 
-    def __init__(self, translator: Translator) -> None:
-        self.translator = translator
+    def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
+        """The glossary is that of all texts that come with none of their own."""
+        self.translator, self.glossary = translator, glossary
         self.src_lang, self.tgt_lang = translator.src_lang, translator.tgt_lang
         self.name = translator.name
         self.has_slots = translator.tokenizer.has_slots
@@ -60,9 +65,13 @@ class GuardedTranslator(TextTranslator):
         """Where the model computes."""
         return self.translator.device
 
-    def split(self, text: str) -> Layout:
-        """The sentences of a text, with what is kept in each."""
-        return Layout.split(text, self.src_lang, self._spans(text))
+    def split(self, text: str, glossary: Glossary | None = None) -> Layout:
+        """The sentences of a text, with what is kept in each and the terms of a glossary."""
+        kept, glossary = self._spans(text), glossary or self.glossary
+        terms = glossary.terms((self.src_lang, self.tgt_lang)).find(text, kept) if glossary else ()
+        if terms and kept:
+            kept = [(a, b) for a, b in kept if not any(s < b and a < e for s, e, _ in terms)]
+        return Layout.split(text, self.src_lang, kept, terms)
 
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
@@ -89,12 +98,12 @@ class GuardedTranslator(TextTranslator):
         return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:
-        text, spans = sentence.text, sentence.kept
+        text, spans, terms = sentence.text, sentence.kept, sentence.terms
         if not spans:
-            return self._spelt(preprocess.read(text), sentence.is_as_typed)
+            return self._spelt(preprocess.read(text, terms=terms), sentence.is_as_typed)
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
-        read = preprocess.read(text, spans, outside="".join(edges))
+        read = preprocess.read(text, spans, "".join(edges), terms)
         return self._spelt(read, sentence.is_as_typed)
 
     def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
@@ -131,7 +140,7 @@ class GuardedTranslator(TextTranslator):
 
     def _first(self, sentence: SourceSentence) -> ModelInput:
         unwritable = not self.has_slots and any(map(self._foreign.search, sentence.kept))
-        if unwritable:
+        if unwritable or preprocess.is_all_terms(sentence):
             return preprocess.between_placeholders(sentence)
         return preprocess.masked(sentence, self.has_slots)
 
@@ -143,7 +152,9 @@ class GuardedTranslator(TextTranslator):
             for i, sentence in enumerate(sentences)
             if (model_input := preprocess.lowercased(sentence, self.has_slots))
         }
-        config = dataclasses.replace(decode, scores=decode.scores or bool(lowered))
+        config = dataclasses.replace(
+            decode, scores=decode.scores or bool(lowered or any(s.terms for s in sentences))
+        )
         results = iter(self._run([*inputs, *lowered.values()], config))
         best = [_ranked(sentence, next(results)) for sentence in sentences]
         for i, candidates in zip(lowered, results, strict=True):
@@ -151,19 +162,35 @@ class GuardedTranslator(TextTranslator):
             # keeps names as such.
             both = best[i], _ranked(sentences[i], candidates)
             best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
+        wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
+        waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
+        for searched in (config, wide):
+            placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)
+            for i, candidates in zip(waiting, placed, strict=True):
+                ranked, wrong = _ranked(sentences[i], candidates)
+                best[i] = _likelier(sentences[i], best[i], (ranked[: decode.n_best], wrong))
+            waiting = [i for i in waiting if best[i][1]]
+        return self._retried(sentences, best, wide, decode.n_best)
+
+    def _retried(
+        self,
+        sentences: Sequence[SourceSentence],
+        best: list[Ranked],
+        decode: DecodeConfig,
+        n_best: int,
+    ) -> list[Ranked]:
+        """The best of each sentence, after what is faulty was tried in other ways."""
         for codes, make, n_gram in self._retries():
             again = {
                 i: make(sentences[i], wrong)
                 for i, (_, wrong) in enumerate(best)
                 if wrong and (not codes or any(fault.code in codes for fault in wrong))
             }
-            config = dataclasses.replace(
-                decode, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS, no_repeat_ngram=n_gram
-            )
-            for i, candidates in zip(again, self._run([*again.values()], config), strict=True):
+            searched = dataclasses.replace(decode, no_repeat_ngram=n_gram)
+            for i, candidates in zip(again, self._run([*again.values()], searched), strict=True):
                 retried, wrong = _ranked(sentences[i], candidates)
                 if severity(wrong) < severity(best[i][1]):
-                    best[i] = retried[: decode.n_best], wrong
+                    best[i] = retried[:n_best], wrong
         return best
 
     def _retries(self) -> Iterator[tuple[set[str], Way, int]]:
@@ -171,7 +198,8 @@ class GuardedTranslator(TextTranslator):
         yield set(), lambda sentence, _: self._first(sentence), 0
         yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
         yield {"number lost"}, self._with_numbers, 0
-        yield {"missing", "doubled"}, lambda s, _: preprocess.between_placeholders(s), 0
+        lost = {"missing", "doubled", "term missing"}
+        yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
 
     def _with_numbers(self, sentence: SourceSentence, wrong: Sequence[Fault]) -> ModelInput:
         """The sentence with its lost numbers kept: under slots, or by themselves."""
@@ -221,15 +249,30 @@ def _is_written(sign: str, known: Set[str]) -> bool:
 def _ranked(sentence: SourceSentence, candidates: Candidates) -> Ranked:
     """The candidates, the one with the least faults first, and those faults."""
     source = sentence.before + sentence.text + sentence.after
-    wrong = faults(source, candidates[0].text, sentence.kept)
+    kept, terms = sentence.kept, [target for target, _ in sentence.terms]
+    wrong = faults(source, candidates[0].text, kept, terms)
     best = 0
     for place in range(1, len(candidates) if wrong else 0):
-        other = faults(source, candidates[place].text, sentence.kept)
+        other = faults(source, candidates[place].text, kept, terms)
         if severity(other) < severity(wrong):
             best, wrong = place, other
     if best:
         candidates = (candidates[best], *candidates[:best], *candidates[best + 1 :])
     return candidates, wrong
+
+
+def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
+    """The one with less faults; of equals that with its terms in their places, if not unlikely."""
+    (of_slots, *_), (of_words, *_) = slotted[0], placed[0]
+    wanted = Counter(target for target, _ in sentence.terms)
+    is_exact = all(n_times(target, of_slots.text) == n for target, n in wanted.items())
+    gap = _score_of_token(of_slots) - _score_of_token(of_words)
+    is_slotted = is_exact and gap > SURER
+    return min(slotted, placed, key=lambda r: (severity(r[1]), (r is slotted) != is_slotted))
+
+
+def _score_of_token(candidate: Candidate) -> float:
+    return candidate.score / (len(candidate.tokens) + 1)
 
 
 def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: int) -> Candidates:
@@ -245,7 +288,7 @@ def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: i
             for text, candidates in zip(model_input.texts, outputs, strict=True)
         ]
     assembled = []
-    for k in range(min(n_best, max(map(len, outputs), default=0))):
+    for k in range(min(n_best, max(map(len, outputs), default=1))):
         chosen = [candidates[min(k, len(candidates) - 1)] for candidates in outputs]
         assembled.append(
             Candidate(

@@ -7,7 +7,7 @@ translated by itself. Text in capitals goes through in small letters.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, Self
 
 from transformer.config import SLOTS
 from transformer.text.casing import (
@@ -20,7 +20,8 @@ from transformer.text.casing import (
     may_be_title,
     titled,
 )
-from transformer.text.placeholders import restore
+from transformer.text.glossary import TermSpan
+from transformer.text.placeholders import restore, slot
 
 Style = Literal["", "capitals", "title", "capital"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
@@ -37,6 +38,8 @@ class SourceSentence:
     after: str = ""
     style: Style = ""
     slips: tuple[str, ...] = ()
+    # What a glossary put in place of which words of the source: a part that is kept.
+    terms: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -47,6 +50,13 @@ class SourceSentence:
     def kept(self) -> tuple[str, ...]:
         """The tokens that must come out as they are."""
         return tuple(text for text, is_kept in self.parts if is_kept)
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether it begins with a capital, also where a term stands there."""
+        term = self.terms and self.parts and self.parts[0] == (self.terms[0][0], True)
+        first = _LETTER.search(self.before + (self.terms[0][1] if term else self.text))
+        return first is not None and first.group().isupper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class ModelInput:
         """Whether the translation of the one text is all there is to say."""
         sentence = self.sentence
         extra = sentence.before or sentence.after or sentence.style or self.originals
-        return len(self.parts) == 1 and not extra
+        return len(self.parts) == 1 and not self.parts[0][1] and not extra
 
     def finished(self, outputs: Sequence[str]) -> str:
         """The translation of the sentence, from those of the texts."""
@@ -83,7 +93,18 @@ class ModelInput:
             if place > 0:
                 output = begins_like(output, text)
             texts.append(output)
-        return self.sentence.before + "".join(texts) + self.sentence.after
+        text = self.sentence.before + "".join(texts) + self.sentence.after
+        return self._begun(text) if self.sentence.terms else text
+
+    def _begun(self, text: str) -> str:
+        """With the capital that the source begins with, unless a term has capitals of its own."""
+        first = _LETTER.search(text)
+        if first is None or not first.group().islower() or not self.sentence.is_raised:
+            return text
+        at = first.start()
+        if any(text.startswith(t, at) and not t.islower() for t, _ in self.sentence.terms):
+            return text
+        return text[:at] + capitalised(text[at:])
 
     def _cased(self, text: str) -> str:
         if self.sentence.style == "title":
@@ -93,20 +114,32 @@ class ModelInput:
         return text.upper() if self.sentence.style == "capitals" else text
 
 
-def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") -> SourceSentence:
-    """A sentence with the spans to keep; those of `outside` at its ends are carried around it."""
-    if not spans and not _style(text):
+def read(
+    text: str,
+    spans: Sequence[tuple[int, int]] = (),
+    outside: str = "",
+    terms: Sequence[TermSpan] = (),
+) -> SourceSentence:
+    """A sentence with the spans to keep, and the targets of terms in place of them.
+
+    What of `outside` is kept at the ends is carried around the sentence.
+    """
+    if not spans and not terms and not _style(text):
         return SourceSentence(((text, False),))
+    targets = {(start, stop): target for start, stop, target in terms}
     parts: list[Part] = []
     end = 0
-    for start, stop in spans:
-        parts += [(text[end:start], False)] * (start > end) + [(text[start:stop], True)]
+    for start, stop in sorted([*spans, *targets]):
+        kept = targets.get((start, stop), text[start:stop])
+        parts += [(text[end:start], False)] * (start > end) + [(kept, True)]
         end = stop
     parts += [(text[end:], False)] * (end < len(text))
     before, after = "", ""
-    while parts and _is_outside(parts[0], outside):
+    said = tuple((target, text[start:stop]) for start, stop, target in terms)
+    own = {(target, True) for target, _ in said}
+    while parts and parts[0] not in own and _is_outside(parts[0], outside):
         before += parts.pop(0)[0]
-    while parts and _is_outside(parts[-1], outside):
+    while parts and parts[-1] not in own and _is_outside(parts[-1], outside):
         after = parts.pop()[0] + after
     if parts and not parts[0][1]:
         first = parts[0][0].lstrip()
@@ -114,8 +147,12 @@ def read(text: str, spans: Sequence[tuple[int, int]] = (), outside: str = "") ->
     if parts and not parts[-1][1]:
         last = parts[-1][0].rstrip()
         after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
-    style = _style(_words(parts))
-    return SourceSentence(_lowered(parts) if style else tuple(parts), before, after, style)
+    style = _style(" ".join([_words(parts), *(words for _, words in said)]))
+    if style == "title":
+        said = tuple((titled(target) if target.islower() else target, w) for target, w in said)
+        parts = [(titled(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts]
+    lowered = _lowered(parts) if style else tuple(parts)
+    return SourceSentence(lowered, before, after, style, terms=said)
 
 
 def _words(parts: Sequence[Part]) -> str:
@@ -166,7 +203,7 @@ def lowercased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
 
     Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer).
     """
-    if sentence.style:
+    if sentence.style or sentence.terms:
         return None
     if not sentence.kept and is_lone(sentence.text):
         lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
@@ -175,6 +212,44 @@ def lowercased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     else:
         return None
     return masked(lowered, has_slots)
+
+
+def is_all_terms(sentence: SourceSentence) -> bool:
+    """Whether nothing but its terms needs a model."""
+    rest = "".join(text for text, is_kept in sentence.parts if not is_kept)
+    return bool(sentence.terms) and not re.search(r"[^\W_]|[¿¡]", rest)
+
+
+class TermPlace(NamedTuple):
+    """Where the words of a term are in a text, the slot that stands for it, and its target."""
+
+    start: int
+    end: int
+    slot: str
+    target: str
+
+    def within(self, start: int) -> Self:
+        """The same in a text that begins there."""
+        return self._replace(start=self.start - start, end=self.end - start)
+
+
+def in_words(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
+    """The sentence with its terms in the words of the source, and where they are.
+
+    The other tokens that are kept are under slots, numbered with those of the terms.
+    """
+    text, places, n_kept, terms = "", list[TermPlace](), 0, list(sentence.terms)
+    for part, is_kept in sentence.parts:
+        n_kept += is_kept
+        if is_kept and terms and terms[0][0] == part:
+            target, words = terms.pop(0)
+            start, text = len(text), text + (words.lower() if sentence.style else words)
+            places.append(TermPlace(start, len(text), slot(n_kept - 1), target))
+        elif is_kept and has_slots and n_kept <= len(SLOTS):
+            text += slot(n_kept - 1)
+        else:
+            text += part
+    return text, places
 
 
 def between_placeholders(sentence: SourceSentence) -> ModelInput:

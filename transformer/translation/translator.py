@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from transformer.checkpoint.reader import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
+from transformer.text.glossary import Glossary, TermSpan
 from transformer.text.sentences import Segment, Span, segments, split_long
 from transformer.text.tokenizer import Tokenizer
 
@@ -68,9 +69,11 @@ class Layout:
     segments: tuple[Segment, ...]
 
     @classmethod
-    def split(cls, text: str, lang: str, kept: Sequence[Span] = ()) -> Self:
+    def split(
+        cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
+    ) -> Self:
         """The sentences of a text; none ends within a kept span, none is without words."""
-        parts = segments(text, lang, kept)
+        parts = segments(text, lang, kept, terms)
         return cls(text, tuple(
             part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
         ))  # fmt: skip
@@ -118,8 +121,8 @@ class TextTranslator(abc.ABC):
     """Translates texts of any length: splits them, has their sentences translated, joins."""
 
     @abc.abstractmethod
-    def split(self, text: str) -> Layout:
-        """The text as it is translated, sentence by sentence."""
+    def split(self, text: str, glossary: Glossary | None = None) -> Layout:
+        """The text as it is translated, sentence by sentence, with the terms of a glossary."""
 
     @abc.abstractmethod
     def translate_segments(
@@ -127,12 +130,17 @@ class TextTranslator(abc.ABC):
     ) -> list[Translation]:
         """One translation for each sentence of some layouts, in order."""
 
-    def translate(self, texts: Sequence[str], decode: DecodeConfig = GREEDY) -> list[Translation]:
+    def translate(
+        self,
+        texts: Sequence[str],
+        decode: DecodeConfig = GREEDY,
+        glossary: Glossary | None = None,
+    ) -> list[Translation]:
         """One translation for each text, in order; white space between sentences is kept.
 
         Raises UserError for text that no piece of the vocabulary can write (never with bytes).
         """
-        layouts = [self.split(text) for text in texts]
+        layouts = [self.split(text, glossary) for text in texts]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(self.translate_segments(sentences, decode))
         return [layout.join(results, decode.n_best) for layout in layouts]
@@ -210,8 +218,12 @@ class Translator(TextTranslator):
         """The plain model; where the native decoder works it is loaded when first asked for."""
         return self.decoder.model
 
-    def split(self, text: str) -> Layout:
-        """The sentences of a text, and nothing kept."""
+    def split(self, text: str, glossary: Glossary | None = None) -> Layout:
+        """The sentences of a text, and nothing kept; a glossary is a UserError."""
+        if glossary is not None:
+            raise UserError(
+                "expected a translator with its guard, which puts a glossary's terms in"
+            )
         return Layout.split(text, self.src_lang)
 
     def translate_segments(
@@ -224,7 +236,7 @@ class Translator(TextTranslator):
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         """One translation for each sentence, in order; only one that is too long is cut."""
-        cuts = [self._pieces(sentence) for sentence in sentences]
+        cuts = [self.pieces(sentence) for sentence in sentences]
         results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
         layouts = [
             Layout(sentence, tuple(
@@ -233,7 +245,7 @@ class Translator(TextTranslator):
         ]  # fmt: skip
         return [layout.join(results, decode.n_best) for layout in layouts]
 
-    def _pieces(self, sentence: str) -> list[tuple[str, list[int]]]:
+    def pieces(self, sentence: str) -> list[tuple[str, list[int]]]:
         """Pieces of a sentence that fit, and the white space between them, which has no ids."""
         ids = self.source_ids(sentence)
         if len(ids) < self.longest:

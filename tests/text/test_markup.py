@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from transformer.documents.markup import located, project_markup, split_at_marks
+from transformer.text.markup import located, project_markup, split_at_marks
 
 SOURCE = "El coche rojo."
 TARGET = "The red car."

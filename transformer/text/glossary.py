@@ -1,0 +1,176 @@
+"""A glossary: terms whose translations a file decides, found in a text by their words.
+
+The file is UTF-8 with tabs: `term<TAB>translation` a line; without a translation the term stays as
+it is. Forms stand between bars, in the same order on both sides. See `Glossary.parse`.
+"""
+
+import bisect
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from transformer.config import Direction, UserError
+from transformer.text.language import LANGUAGES
+
+LONGEST = 100  # characters of a term or of its translation
+# Words whole with their combining marks, white space within a line, any other character by itself.
+_TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
+_END: Any = None  # the key under which a node of the trie has the terms that end there
+
+
+class TermSpan(NamedTuple):
+    """text[start:end] is a term, and to be translated as its target."""
+
+    start: int
+    end: int
+    target: str
+
+
+class Terms:
+    """The terms of one direction; finds them in time linear in the length of a text."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """`pairs` of a term and its translation; of two for one term the first counts."""
+        self._root: dict[Any, Any] = {}
+        for term, target in pairs:
+            node = self._root
+            for key, _, _ in _tokens(term):
+                node = node.setdefault(key, {})
+            node.setdefault(_END, []).append((term, target))
+
+    def find(self, text: str, kept: Sequence[tuple[int, int]] = ()) -> tuple[TermSpan, ...]:
+        """The terms of a text in order, the longest at each place; none cuts one of `kept`."""
+        if not self._root:
+            return ()
+        tokens, found, i = _tokens(text), list[TermSpan](), 0
+        while i < len(tokens):
+            node, match, j = self._root.get(tokens[i][0]), None, i
+            while node is not None:
+                j += 1
+                written = text[tokens[i][1] : tokens[j - 1][2]]
+                target = _chosen(node.get(_END, ()), written)
+                span = tokens[i][1], tokens[j - 1][2]
+                if target is not None and not _cuts(span, kept):
+                    match = j, TermSpan(*span, target)
+                node = node.get(tokens[j][0]) if j < len(tokens) else None
+            i = match[0] if match else i + 1
+            found += [match[1]] if match else []
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Pairs of a term and its translation; and the languages of the two, where the file says so."""
+
+    pairs: tuple[tuple[str, str], ...]
+    langs: Direction | None = None
+    _terms: dict[Direction, Terms] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The glossary of a file; UserError with the line for what is none."""
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise UserError(f"cannot read the glossary {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UserError(f"expected UTF-8 text in {path}, got other bytes") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str = "glossary") -> Self:
+        """The glossary of a text with a row a line; `#` begins a comment.
+
+        A first row `es<TAB>en` or `en<TAB>es` names the languages of the columns: then the rows
+        serve both directions. Otherwise they are from source to target, whichever is asked for.
+        """
+        lines = enumerate(text.removeprefix("\ufeff").splitlines(), 1)
+        rows = [
+            (f"{name}, line {number}", line.rstrip().split("\t"))
+            for number, line in lines
+            if line.strip() and not line.startswith("#")
+        ]
+        return cls.of(rows)
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
+        """The glossary of some rows, each with the place to name where it is malformed."""
+        langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
+        has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
+        pairs: list[tuple[str, str]] = []
+        places: dict[str, tuple[str, str]] = {}
+        for place, columns in rows[has_langs:]:
+            for term, target in _pairs(place, columns):
+                before, known = places.setdefault(term, (place, target))
+                if known != target and before != place:
+                    raise UserError(f"{place}: {term!r} has another translation in {before}")
+                pairs.append((term, target))
+        return cls(tuple(dict.fromkeys(pairs)), (langs[0], langs[1]) if has_langs else None)
+
+    def terms(self, langs: Direction) -> Terms:
+        """What is found in a text of the first language, and how the second one says it."""
+        if langs not in self._terms:
+            turned = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
+            self._terms[langs] = Terms(self.pairs if self.langs in (None, langs) else turned)
+        return self._terms[langs]
+
+
+def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs of a row: each form on the left with its own on the right, or the only one."""
+    if not 1 <= len(columns) <= 2:
+        raise UserError(f"{place}: expected a term and its translation, got {len(columns)} columns")
+    sides = [
+        [" ".join(unicodedata.normalize("NFC", form).split()) for form in column.split("|")]
+        for column in columns
+    ]
+    forms, targets = sides[0], sides[-1]
+    for form in (*forms, *targets):
+        if not form or any(unicodedata.category(c) == "Cc" for c in form):
+            raise UserError(f"{place}: expected words on both sides and of each bar, got {columns}")
+        if len(form) > LONGEST:
+            raise UserError(f"{place}: expected at most {LONGEST} characters, got {len(form)}")
+    size = max(len(forms), len(targets))
+    if {len(forms), len(targets)} - {1, size}:
+        raise UserError(
+            f"{place}: expected as many forms on both sides, got {len(forms)} and {len(targets)}"
+        )
+    both = (forms * size if len(forms) == 1 else forms), (targets * size)[:size]
+    return list(zip(both[0], both[1], strict=True))
+
+
+def _tokens(text: str) -> list[tuple[str, int, int]]:
+    """The words and signs of a text as they are compared, and where they stand."""
+    return [
+        (" " if m[0].isspace() and m[0] not in "\r\n" else _folded(m[0]), m.start(), m.end())
+        for m in _TOKEN.finditer(text)
+    ]
+
+
+def _folded(word: str) -> str:
+    return unicodedata.normalize("NFC", word).casefold()
+
+
+def _chosen(ending: Sequence[tuple[str, str]], written: str) -> str | None:
+    """The target of the terms that end here as the text writes them: one with capitals is exact."""
+    shouts = written.isupper() and sum(map(str.isalpha, written)) > 1
+    same = " ".join(unicodedata.normalize("NFC", written).split())
+    for term, target in sorted(ending, key=lambda pair: pair[0] != same):
+        if term == same or term.islower():
+            raised = shouts and term != same and target.islower()
+            return target.upper() if raised else target
+        if shouts:
+            return target
+    return None
+
+
+def _cuts(span: tuple[int, int], kept: Sequence[tuple[int, int]]) -> bool:
+    """Whether a term lies across one of what is kept, or within it; around it is well."""
+    at = bisect.bisect_right(kept, span[0], key=lambda other: other[1])
+    while at < len(kept) and kept[at][0] < span[1]:
+        if kept[at][0] < span[0] or span[1] < kept[at][1]:
+            return True
+        at += 1
+    return False

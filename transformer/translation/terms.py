@@ -1,0 +1,145 @@
+"""The terms of a glossary in a translation: put where the words of the source went.
+
+A sentence is translated with its own words, so that all around them agrees; where the decoder
+looked at a term, its target is put. What goes through a model as a slot has lost its meaning: that
+way is for words that a model does not know.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from transformer.config import DecodeConfig
+from transformer.decoding.hypothesis import Hypothesis
+from transformer.text.casing import SMALL
+from transformer.text.markup import project_markup
+from transformer.text.tokenizer import words
+from transformer.translation.faults import term_pattern
+from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, in_words
+from transformer.translation.translator import Candidate, Translator
+
+_MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
+    unas unos your"""
+_LITTLE = SMALL | {*_MORE.split()}  # words that stand before a term and are none of it
+_WORD = re.compile(r"\w+")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def translate_terms(
+    translator: Translator, sentences: Sequence[SourceSentence], decode: DecodeConfig
+) -> list[tuple[Candidate, ...]]:
+    """The candidates of each sentence, its terms where their words would have been.
+
+    A term that finds no place is missing: see `faults`.
+    """
+    read = [in_words(sentence, translator.tokenizer.has_slots) for sentence in sentences]
+    cuts = [translator.pieces(text) for text, _ in read]
+    asked = [ids for pieces in cuts for _, ids in pieces if ids]
+    results = iter(translator.decoder.search(asked, decode, aligned=True) if asked else [])
+    translated = []
+    for sentence, (text, places), pieces in zip(sentences, read, cuts, strict=True):
+        whole, end = ModelInput(sentence, ((text, False),), sentence.kept), 0
+        parts: list[tuple[Candidate, ...]] = []
+        for piece, ids in pieces:
+            start, end = end, end + len(piece)
+            own = [
+                place.within(start) for place in places if start <= place.start < place.end <= end
+            ]
+            found = next(results) if ids else ()
+            parts.append(
+                tuple(_candidate(translator, (piece, ids), hypothesis, own) for hypothesis in found)
+                or (Candidate(text=piece, score=0.0, tokens=()),)
+            )
+        translated.append(tuple(_joined(whole, parts)))
+    return translated
+
+
+def _joined(whole: ModelInput, parts: Sequence[Sequence[Candidate]]) -> Iterator[Candidate]:
+    for k in range(max(map(len, parts), default=0)):
+        chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]
+        yield Candidate(
+            text=whole.finished(["".join(candidate.text for candidate in chosen)]),
+            score=sum(candidate.score for candidate in chosen),
+            tokens=tuple(token for candidate in chosen for token in candidate.tokens),
+        )
+
+
+def _candidate(
+    translator: Translator,
+    piece: tuple[str, list[int]],
+    found: Hypothesis,
+    places: Sequence[TermPlace],
+) -> Candidate:
+    """The translation of a text, the slots of its terms in their places."""
+    tokens = translator.tokenizer.pieces(found.ids)
+    output = " ".join(translator.tokenizer.decode(found.ids).split())
+    source, target = words(translator.tokenizer.pieces(piece[1])), words(tokens)
+    names = [word.text for word in source], [word.text for word in target]
+    weights = [
+        [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in source]
+        for t in target
+    ]
+    text = placed((piece[0], output), places, names, weights)
+    return Candidate(text=text, score=found.score, tokens=tokens)
+
+
+def placed(
+    sentences: tuple[str, str],
+    places: Sequence[TermPlace],
+    words: tuple[Sequence[str], Sequence[str]],
+    weights: Sequence[Sequence[float]],
+) -> str:
+    """The translation with slots for the terms of (source, translation); see `project_markup`.
+
+    What the model says as the glossary does is left where it is.
+    """
+    source, output = sentences
+    spans: list[tuple[int, int, str]] = []
+    others: list[TermPlace] = []
+    for place in places:
+        there = (match.span() for match in term_pattern(place.target).finditer(output))
+        free = next(
+            (span for span in there if not any(_meet(span, other) for other in spans)), None
+        )
+        if free is None:
+            others.append(place)
+        else:
+            spans.append((*free, place.slot))
+    try:
+        projected = project_markup(sentences, [place[:2] for place in others], words, weights)
+    except ValueError:  # a sign that the vocabulary writes otherwise
+        return output
+    end = 0
+    for text, mark in projected:
+        start, end = end, end + len(text)
+        if mark is not None and text:
+            inner = _inner(text, source[slice(*others[mark][:2])], others[mark].target)
+            spans.append((start + inner[0], start + inner[1], others[mark].slot))
+    spans.sort()
+    if any(_meet(one, other) for one, other in pairwise(spans)):
+        return output
+    for start, stop, slot in reversed(spans):
+        output = output[:start] + slot + output[stop:]
+    return output
+
+
+def _meet(span: Sequence[Any], other: Sequence[Any]) -> bool:
+    return bool(span[0] < other[1] and other[0] < span[1])
+
+
+def _inner(text: str, term: str, target: str) -> tuple[int, int]:
+    """The words that stand for a term, without an article before it or a possessive after it."""
+    found = [*_WORD.finditer(text)]
+    start, stop = 0, len(text)
+    if not found:
+        return start, stop
+    edges = [_WORD.findall(said.lower()) or [""] for said in (term, target)]
+    if not any(said[0] in _LITTLE for said in edges):
+        start = next((m.start() for m in found if m[0].lower() not in _LITTLE), 0)
+    if not any(said[-1] in _LITTLE for said in edges):
+        stop = next((m.end() for m in reversed(found) if m[0].lower() not in _LITTLE), stop)
+    possessive = _POSSESSIVE.search(text)
+    if possessive and not _POSSESSIVE.search(target):
+        stop = min(possessive.start(), stop)
+    return (start, stop) if start < stop else (0, len(text))

@@ -58,6 +58,14 @@ def test_flags_have_the_types_of_their_fields() -> None:
     assert isinstance(config.lr_scale, float)
 
 
+def test_what_is_left_open_is_spelt_auto(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--batch-tokens", "auto", "--learning-rate", "auto", "--warmup", "auto"]
+    assert from_arguments(TrainConfig, parsed(TrainConfig, *flags)) == TrainConfig()
+    with pytest.raises(SystemExit, match="2"):
+        parsed(TrainConfig, "--warmup", "some")
+    assert "argument --warmup: invalid int or auto value: 'some'" in capsys.readouterr().err
+
+
 def test_the_choices_of_a_flag_are_those_of_its_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         parsed(ModelConfig, "--norm", "both")

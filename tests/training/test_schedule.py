@@ -72,6 +72,8 @@ def test_open_settings_are_settled_by_rule_and_given_ones_stay(
     chosen = settled(TrainConfig(**given), model_config(preset), data, 1, None)
     names = ("optimizer", "schedule", "learning_rate", "warmup", "batch_tokens")
     assert tuple(getattr(chosen, name) for name in names) == (*expected, 1024)
+    goes_on = settled(TrainConfig(**given), model_config(preset), data, 1, None, goes_on=True)
+    assert goes_on.learning_rate == min(expected[2], 0.00099 if preset == "small" else 0.5)
 
 
 def test_a_run_from_before_these_rules_keeps_its_settings(data: PreparedCorpus) -> None:
@@ -112,6 +114,7 @@ def test_a_new_run_notes_what_it_settles(corpus: Path, tmp_path: Path) -> None:
     assert rates[:5] == pytest.approx([0.003, 0.006, 0.009, 0.012, 0.012])  # 8 % of 50 steps
     assert rates[30:32] == pytest.approx([0.012, 0.012 * 19 / 20])  # 60 % of them are behind
     assert rates[-1] == pytest.approx(0.012 / 20)
+    assert "| of them warm-up | 4 |" in (tmp_path / "best" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(

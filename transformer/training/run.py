@@ -226,6 +226,7 @@ class RunFolder:
         """Writes a checkpoint; with model and optimiser it is one to go on from."""
         facts = {
             "optimiser steps": state.step,
+            "of them warm-up": self.config.warmup or state.warmup,
             "passes over the data": state.epoch,
             "minutes of training": round(state.seconds / 60, 1),
             "best validation score": state.best,

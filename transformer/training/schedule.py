@@ -29,12 +29,19 @@ def settled(
     data: PreparedCorpus,
     processes: int,
     noted: Mapping[str, Any] | None,
+    goes_on: bool = False,
 ) -> TrainConfig:
     """The settings with those that were left open as the run noted them, or else by rule.
 
-    The warm-up of a new run stays open: the limits and, maybe, the pace decide it.
+    The warm-up of a new run stays open: the limits and, maybe, the pace decide it. One that
+    `goes_on` with a model has a lower rate.
     """
-    values = _by_rule(config, model, data, processes) if noted is None else {**BEFORE, **noted}
+    values: Mapping[str, Any] = {**BEFORE, **(noted or {})}
+    if noted is None:
+        factor = 1 if goes_on else 3
+        values = _by_rule(config, model, factor) | {
+            "batch_tokens": batch_tokens(data, processes * config.accumulate)
+        }
     names = ("optimizer", "schedule", "learning_rate", "batch_tokens", "warmup")
     return dataclasses.replace(
         config,
@@ -47,20 +54,15 @@ def settled(
     )
 
 
-def _by_rule(
-    config: TrainConfig, model: ModelConfig, data: PreparedCorpus, processes: int
-) -> dict[str, Any]:
+def _by_rule(config: TrainConfig, model: ModelConfig, muons: int) -> dict[str, Any]:
+    """Optimiser, schedule and highest rate, of Muon so many times that of the paper."""
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
-    rate = papers_rate(model.d_model, PAPERS_WARMUP) * (3 if optimizer == "muon" else 1)
+    rate = papers_rate(model.d_model, PAPERS_WARMUP) * (muons if optimizer == "muon" else 1)
     is_papers = schedule == "paper" and config.warmup
-    return {
-        "optimizer": optimizer,
-        "schedule": schedule,
-        "learning_rate": 0.0 if is_papers else float(f"{rate:.2g}"),
-        "batch_tokens": batch_tokens(data, processes * config.accumulate),
-    }
+    rate = 0.0 if is_papers else float(f"{rate:.2g}")
+    return {"optimizer": optimizer, "schedule": schedule, "learning_rate": rate}
 
 
 def pieces_of_epoch(data: PreparedCorpus) -> int:

@@ -118,7 +118,8 @@ def _train(
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
-    config = settled(request.config, model, data, accelerator.num_processes, noted)
+    processes, goes_on = accelerator.num_processes, before is not None
+    config = settled(request.config, model, data, processes, noted, goes_on)
     if main:
         check_same_run(request.output, _settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)

@@ -213,7 +213,7 @@ class TrainConfig(NoiseConfig):
     )  # fmt: skip
     learning_rate: float = option(
         0.0, "highest rate, whatever the warm-up; auto: that of the paper's 4,000 steps, thrice "
-        "with muon but for --init; with --schedule paper and --warmup that of its formula", auto=True
+        "with muon but for --init; with --schedule paper and --warmup its formula's", auto=True
     )  # fmt: skip
     lr_scale: float = option(1.0, "factor on the learning rate")
     warmup: int = option(0, "steps of linear warm-up; auto: --warmup-ratio of the run", auto=True)

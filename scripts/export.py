@@ -1,4 +1,4 @@
-"""Writes a trained model for another engine, CTranslate2 or Hugging Face Marian, and checks it.
+"""Writes a trained model for another engine, CTranslate2 or Hugging Face, and checks it.
 
 python scripts/export.py --model checkpoints/es-en --to ctranslate2 --output exported
 """
@@ -17,12 +17,13 @@ from transformer.export.to_ctranslate2 import Quantization
 def parser() -> argparse.ArgumentParser:
     """The flags; their choices are those of the library."""
     flags = argparse.ArgumentParser(
-        description="Writes a checkpoint as a CTranslate2 or a Hugging Face Marian folder, and "
-        "checks that it translates test sentences as the model does, token for token, in float32."
+        description="Writes a checkpoint as a folder for CTranslate2 or Hugging Face Transformers, "
+        "and checks that it translates test sentences as the model does, token for token, in "
+        "float32."
     )
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
-    add("--to", required=True, choices=get_args(Target), help="the engine")
+    add("--to", required=True, choices=get_args(Target), help="the engine; marian is huggingface")
     add("--output", required=True, type=Path, help="the folder to write, new or empty")
     add("--quantization", choices=get_args(Quantization), default="none",
         help="how CTranslate2 stores the weights (default: none, float32)")  # fmt: skip

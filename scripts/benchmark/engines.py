@@ -154,10 +154,10 @@ def batches(sources: Ids, size: int) -> Iterator[list[int]]:
 
 
 class HuggingFace:
-    """`generate` of a MarianMTModel, in batches of about equal length."""
+    """`generate` of Marian or Pegasus, in batches of about equal length."""
 
     def __init__(self, model: Transformer, dtype: torch.dtype) -> None:
-        self.model = to_huggingface.marian_model(model).to(dtype)
+        self.model = to_huggingface.huggingface_model(model).to(dtype)
         self.max_len = model.config.max_len
         self.model.generation_config.bad_words_ids = None  # a mask at each step, here for nothing
         logging.getLogger("transformers").setLevel(logging.ERROR)

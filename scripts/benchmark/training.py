@@ -34,7 +34,7 @@ from scripts.benchmark.workers import READY, Member, Pipe, Run, open_all, peak_m
 from transformer.command import add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
-from transformer.export.to_huggingface import marian_model
+from transformer.export.to_huggingface import huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
@@ -85,9 +85,9 @@ def this_project(config: ModelConfig) -> tuple[nn.Module, Loss]:
 
 
 def hugging_face(config: ModelConfig) -> tuple[nn.Module, Loss]:
-    """MarianMTModel, which can only normalise after each sublayer."""
+    """MarianMTModel, which normalises after each sublayer."""
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    model = marian_model(Transformer(dataclasses.replace(config, norm="post"))).train()
+    model = huggingface_model(Transformer(dataclasses.replace(config, norm="post"))).train()
 
     def loss(batch: Batch) -> Tensor:
         output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)

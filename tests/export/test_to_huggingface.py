@@ -1,4 +1,4 @@
-"""Exports to Hugging Face Marian: the same logits, ids, texts and translations."""
+"""Exports to Hugging Face Transformers: the same logits, ids, texts and translations."""
 
 import contextlib
 import io
@@ -20,31 +20,35 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, UserError
 from transformer.corpus.batching import collate
 from transformer.decoding.search import greedy_search
 from transformer.export.export import SENTENCES, ExportRequest, export
-from transformer.export.to_huggingface import check_tokenizer, marian_model, open_marian
+from transformer.export.to_huggingface import check_tokenizer, huggingface_model, open_huggingface
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 
 transformers = pytest.importorskip("transformers", reason="needs the extra `export`")
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
+ROOT = Path(__file__).resolve().parents[2]
 SHAPES: list[dict[str, Any]] = [
     {},
     {"activation": "gelu"},
     {"n_encoder_layers": 3, "n_decoder_layers": 1, "n_heads": 1},
     {"n_encoder_layers": 1, "n_decoder_layers": 3, "d_model": 30, "d_ff": 7},
+    {"norm": "pre"},
+    {"norm": "pre", "activation": "gelu", "n_encoder_layers": 3, "n_decoder_layers": 1},
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["post", "pre"])
 def trained(
+    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     phrases: list[tuple[str, str]],
     phrase_tokenizer: Tokenizer,
 ) -> Path:
-    """A post-norm checkpoint that has learnt most of the small language in a few seconds."""
+    """A checkpoint that has learnt most of the small language in a few seconds."""
     config = ModelConfig(
         vocab_size=phrase_tokenizer.vocab_size, d_model=48, n_heads=3, n_encoder_layers=2,
-        n_decoder_layers=1, d_ff=96, max_len=64, dropout=0.0,
+        n_decoder_layers=1, d_ff=96, max_len=64, dropout=0.0, norm=request.param,
     )  # fmt: skip
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # more only wait for each other: the matrices are small
@@ -70,17 +74,19 @@ def trained(
 
 @pytest.fixture(scope="module")
 def exported(trained: Path, phrases: list[tuple[str, str]]) -> Path:
-    """Its Marian folder."""
-    folder = trained.parent / "marian"
+    """Its folder for Transformers."""
+    folder = trained.parent / "huggingface"
     texts = [src for src, _ in phrases[:64]]
-    found = export(ExportRequest(model=trained, folder=folder, target="marian", texts=tuple(texts)))
+    found = export(
+        ExportRequest(model=trained, folder=folder, target="huggingface", texts=tuple(texts))
+    )
     assert (found.n_sentences, found.n_ties) == (len(SENTENCES) + 64, 0)
     return folder
 
 
 @pytest.fixture(scope="module")
 def opened(exported: Path) -> tuple[Any, Any]:
-    return open_marian(exported)
+    return open_huggingface(exported)
 
 
 def ours(trained: Path, texts: list[str]) -> list[str]:
@@ -97,34 +103,28 @@ def test_logits_are_the_models(
     model = make_model(**shape)
     src = source_batch([[4, 9, 11, 5, 6], [12, 7]])
     tgt = torch.tensor([[BOS_ID, 8, 4, 10, 12, 5, 6], [BOS_ID, 11, 9, 9, 3, 7, 4]])
-    theirs = marian_model(model)(
+    theirs = huggingface_model(model)(
         input_ids=src, attention_mask=(src != PAD_ID).long(), decoder_input_ids=tgt
     ).logits
     torch.testing.assert_close(theirs, model(src, tgt), atol=1e-4, rtol=0)
 
 
-def test_every_weight_has_its_place(make_model: Callable[..., Transformer]) -> None:
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_every_weight_has_its_place(make_model: Callable[..., Transformer], norm: str) -> None:
     """A second model filled with the same weights gets all of them; there are no more."""
-    model = make_model()
-    theirs = marian_model(model)
+    model = make_model(norm=norm)
+    theirs = huggingface_model(model)
     fixed = {"embed_positions"}
     sizes = {p.data_ptr(): p.numel() for name, p in theirs.named_parameters()
              if not any(part in name for part in fixed)}  # fmt: skip
     assert sum(sizes.values()) == sum(p.numel() for p in model.parameters())
 
 
-@pytest.mark.parametrize("change", [{"norm": "pre"}, {"positions": "learned"}])
-def test_what_marian_cannot_express_is_refused_in_a_sentence(
-    make_model: Callable[..., Transformer], change: dict[str, str]
+def test_learned_positions_are_refused_in_a_sentence(
+    make_model: Callable[..., Transformer],
 ) -> None:
-    with pytest.raises(UserError, match="expected a model with --norm post and --positions sin"):
-        marian_model(make_model(**change))
-
-
-def test_a_pre_norm_checkpoint_leaves_no_folder(random_checkpoint: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="this one has --norm pre"):
-        export(ExportRequest(model=random_checkpoint, folder=tmp_path / "new", target="marian"))
-    assert not list(tmp_path.iterdir())
+    with pytest.raises(UserError, match="expected a model with --positions sinusoidal, as Marian"):
+        huggingface_model(make_model(positions="learned"))
 
 
 def test_the_folder_translates_as_the_checkpoint(
@@ -163,7 +163,9 @@ def test_the_tokenizer_cuts_and_joins_any_text_as_ours(
 
 
 def test_a_language_code_is_told(opened: tuple[Any, Any], phrase_tokenizer: Tokenizer) -> None:
-    with pytest.raises(UserError, match=r"expected Marian to cut '>>es<< Hola' into the ids"):
+    with pytest.raises(
+        UserError, match=r"expected MarianTokenizer to cut '>>es<< Hola' into the ids"
+    ):
         check_tokenizer(opened[1], phrase_tokenizer, [">>es<< Hola"])
 
 
@@ -190,9 +192,11 @@ def test_another_model_in_the_folder_is_told_and_leaves_none(
     def other(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
         return lambda src, most: [[5, 6]] * src.size(0)
 
-    monkeypatch.setattr("transformer.export.to_huggingface.marian_search", other)
-    with pytest.raises(UserError, match=r"expected Marian to translate '.+' as the model does"):
-        export(ExportRequest(model=trained, folder=tmp_path / "new", target="marian"))
+    monkeypatch.setattr("transformer.export.to_huggingface.huggingface_search", other)
+    with pytest.raises(
+        UserError, match=r"expected Transformers to translate '.+' as the model does"
+    ):
+        export(ExportRequest(model=trained, folder=tmp_path / "new", target="huggingface"))
     assert os.listdir(tmp_path) == []
 
 
@@ -204,8 +208,8 @@ def test_other_names_of_weights_are_told(
             super().__init__(2, 3)
 
     monkeypatch.setattr("transformers.MarianMTModel", Renamed)
-    with pytest.raises(RuntimeError, match="expected Marian's names of weights; transformers"):
-        marian_model(make_model())
+    with pytest.raises(RuntimeError, match="expected other names of weights; transformers"):
+        huggingface_model(make_model())
 
 
 def test_without_the_library_the_extra_is_named(
@@ -213,5 +217,19 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UserError, match=r'pip install -e "\.\[export\]"'):
-        export(ExportRequest(model=trained, folder=tmp_path / "new", target="marian"))
+        export(ExportRequest(model=trained, folder=tmp_path / "new", target="huggingface"))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["es-en", "en-es"])
+def test_the_released_models_translate_alike(tmp_path: Path, name: str) -> None:
+    lines = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:301]
+    texts = tuple(line.split("\t")[name.startswith("en")] for line in lines)
+    for target in ("huggingface", "ctranslate2"):
+        request = ExportRequest(
+            model=ROOT / "checkpoints" / name, folder=tmp_path / target, target=target, texts=texts
+        )
+        found = export(request)
+        assert found.n_sentences > 300
+        assert found.n_ties < 3

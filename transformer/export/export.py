@@ -27,7 +27,7 @@ from transformer.files import replaced_folder
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 
-Target = Literal["ctranslate2", "marian"]
+Target = Literal["ctranslate2", "huggingface", "marian"]  # the last two are the same
 ORIGINAL_CARD = "CARD.md"
 EXAMPLES = {"es": "¿Dónde está la biblioteca?", "en": "Where is the library?"}
 # Greedy search elsewhere: (B, S) sources with their end mark and the most tokens a translation
@@ -69,10 +69,10 @@ class ExportRequest:
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.target == "marian" and self.quantization != "none":
+        if self.target != "ctranslate2" and self.quantization != "none":
             raise UserError(
-                f"expected no --quantization with --to marian, got {self.quantization}: Marian "
-                "holds float32"
+                f"expected no --quantization with --to {self.target}, got {self.quantization}: "
+                "such a folder holds float32"
             )
 
 
@@ -196,14 +196,14 @@ def _as_ctranslate2(
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
 
 
-def _as_marian(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
+def _as_huggingface(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
     """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
-    to_huggingface.to_marian(
+    to_huggingface.to_huggingface(
         opened.model, opened.tokenizer, folder, (opened.src_lang, opened.tgt_lang)
     )
-    model, tokenizer = to_huggingface.open_marian(folder)
+    model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts)
-    n_ties = _n_ties(opened, texts, to_huggingface.marian_search(model), "Marian")
+    n_ties = _n_ties(opened, texts, to_huggingface.huggingface_search(model), "Transformers")
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_ties)
 
 
@@ -217,11 +217,11 @@ def export(request: ExportRequest) -> Agreement:
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]
     with _new_folder(request.folder) as new:
-        if request.target == "marian":
-            usage, agreement = to_huggingface.USAGE, _as_marian(opened, new, texts)
-        else:
+        if request.target == "ctranslate2":
             usage = to_ctranslate2.USAGE
             agreement = _as_ctranslate2(opened, new, texts, request.quantization)
+        else:
+            usage, agreement = to_huggingface.USAGE, _as_huggingface(opened, new, texts)
         max_len = opened.model.config.max_len
         text = usage.format(
             src=opened.src_lang,

@@ -1,6 +1,7 @@
-"""A model as Hugging Face Marian: in memory, or as a folder for its classes and pipelines.
+"""A model as one of Hugging Face: in memory, or as a folder for its classes and pipelines.
 
-Marian normalises after each sublayer and has sinusoidal positions; anything else is refused.
+Marian is the same network with the norm after each sublayer, Pegasus with the norm before it. Both
+have sinusoidal positions; learned ones are refused. The tokeniser is Marian's in both.
 The only module that imports transformers, and only when it is asked for.
 
 Shapes: B batch, S source, D model width.
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, ModelConfig, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -27,7 +28,7 @@ SPECIAL_IDS: Mapping[str, int] = {
     "decoder_start_token_id": BOS_ID,
 }
 PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "out": "out_proj"}
-# What Marian makes of other weights, or computes: not in our list of weights.
+# What their classes make of other weights, or computes: not in our list of weights.
 DERIVED = ("lm_head.weight", "final_logits_bias", "embed_tokens.weight", "embed_positions.weight")
 
 USAGE = """\
@@ -36,10 +37,10 @@ USAGE = """\
 In this folder, one sentence at a time, of at most {longest} pieces:
 
 ```python
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import AutoModelForSeq2SeqLM, MarianTokenizer
 
 tokenizer = MarianTokenizer.from_pretrained(".")
-model = MarianMTModel.from_pretrained(".")
+model = AutoModelForSeq2SeqLM.from_pretrained(".")
 batch = tokenizer([{example!r}], return_tensors="pt", padding=True)
 print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 ```
@@ -63,20 +64,10 @@ def _library() -> Any:
         import transformers
     except ImportError as error:
         raise UserError(
-            "expected the library transformers, which an export to Marian needs; it is not "
+            "expected the library transformers, which this export needs; it is not "
             'installed: pip install -e ".[export]"'
         ) from error
     return transformers
-
-
-def _refuse(config: ModelConfig) -> None:
-    """UserError for a model that Marian cannot express."""
-    if (config.norm, config.positions) != ("post", "sinusoidal"):
-        raise UserError(
-            "expected a model with --norm post and --positions sinusoidal, the only kind that "
-            f"Marian can express; this one has --norm {config.norm} and --positions "
-            f"{config.positions}: export it to CTranslate2, which can"
-        )
 
 
 def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[str, Tensor]]:
@@ -85,7 +76,7 @@ def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[st
 
 
 def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The weights of an encoder or decoder layer by Marian's names."""
+    """The weights of an encoder or decoder layer by the names there."""
     every = slice(None)  # channels that are not of the residual stream
     blocks = {"self_attn": (layer.self_attention, layer.self_residual)}
     if hasattr(layer, "cross_attention"):
@@ -105,9 +96,9 @@ def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor
 
 
 def _weights(model: Transformer) -> dict[str, Tensor]:
-    """Our weights by Marian's names, the channels of the residual stream in Marian's order.
+    """Our weights by the names there, the channels of the residual stream in the order there.
 
-    The position codes stand on the channels as sine, cosine, sine, cosine; Marian has all sines
+    The position codes stand on the channels as sine, cosine, sine, cosine; there all sines are
     first. Whatever reads or writes these channels is reordered with them, so nothing changes.
     """
     order = torch.arange(model.config.d_model).view(-1, 2).t().flatten()  # (D,) 0 2 ... 1 3 ...
@@ -116,19 +107,29 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
     for side, layers in sides:
         for i, layer in enumerate(layers):
             weights.update(_layer(f"model.{side}.layers.{i}", layer, order))
+        if model.config.norm == "pre":
+            norm = getattr(model, f"{side}_norm")
+            weights[f"model.{side}.layer_norm.weight"] = norm.weight[order]
+            weights[f"model.{side}.layer_norm.bias"] = norm.bias[order]
     return {name: tensor.detach().float().cpu() for name, tensor in weights.items()}
 
 
-def marian_model(model: Transformer) -> Any:
-    """The same model as a `MarianMTModel`, in float32 and evaluation mode, on the CPU.
+def huggingface_model(model: Transformer) -> Any:
+    """A `MarianMTModel`, or a `PegasusForConditionalGeneration`, in float32 and evaluation mode.
 
-    UserError for one that Marian cannot express, or where transformers is not installed.
+    UserError for learned positions, which neither has, or where transformers is not installed.
     """
-    config = model.config
-    _refuse(config)
-    library = _library()
-    new = library.MarianMTModel(
-        library.MarianConfig(
+    config, library = model.config, _library()
+    if config.positions != "sinusoidal":
+        raise UserError(
+            "expected a model with --positions sinusoidal, as Marian and Pegasus have, got "
+            f"--positions {config.positions}"
+        )
+    names = {"post": ("MarianMTModel", "MarianConfig"),
+             "pre": ("PegasusForConditionalGeneration", "PegasusConfig")}  # fmt: skip
+    new_model, new_config = (getattr(library, name) for name in names[config.norm])
+    new = new_model(
+        new_config(
             vocab_size=config.vocab_size,
             max_position_embeddings=config.max_len,
             d_model=config.d_model,
@@ -150,7 +151,7 @@ def marian_model(model: Transformer) -> Any:
     missing = [name for name in keys.missing_keys if not name.endswith(DERIVED)]
     if missing or keys.unexpected_keys:
         raise RuntimeError(
-            f"expected Marian's names of weights; transformers {library.__version__} misses "
+            f"expected other names of weights; transformers {library.__version__} misses "
             f"{missing} and does not know {keys.unexpected_keys}"
         )
     new.generation_config = library.GenerationConfig(
@@ -163,11 +164,11 @@ def marian_model(model: Transformer) -> Any:
     return new.eval()
 
 
-def to_marian(
+def to_huggingface(
     model: Transformer, tokenizer: Tokenizer, folder: Path, languages: tuple[str, str]
 ) -> None:
     """Writes model, tokeniser and configurations into a folder; nothing is checked here."""
-    marian_model(model).save_pretrained(str(folder))
+    huggingface_model(model).save_pretrained(str(folder))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     special = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID, "unk": UNK_ID}
     configuration = {
@@ -191,17 +192,18 @@ def to_marian(
         (folder / name).write_bytes(tokenizer.model)
 
 
-def open_marian(folder: Path) -> tuple[Any, Any]:
-    """The `MarianMTModel` in float32 and the `MarianTokenizer` of a folder."""
+def open_huggingface(folder: Path) -> tuple[Any, Any]:
+    """The model in float32 and the `MarianTokenizer` of a folder."""
     library = _library()
     with warnings.catch_warnings():
         # What it recommends normalises punctuation, which neither we nor this tokeniser do.
         warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
         tokenizer = library.MarianTokenizer.from_pretrained(str(folder))
-    return library.MarianMTModel.from_pretrained(str(folder)).float().eval(), tokenizer
+    model = library.AutoModelForSeq2SeqLM.from_pretrained(str(folder))
+    return model.float().eval(), tokenizer
 
 
-def marian_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
+def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
     """Greedy search by `generate`, in ids: (B, S), most tokens -> B lists without special ids."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
@@ -228,6 +230,6 @@ def check_tokenizer(theirs: Any, ours: Tokenizer, texts: Iterable[str]) -> None:
         joined = theirs.decode([BOS_ID, *their_ids, PAD_ID], skip_special_tokens=True)
         if (their_ids, joined.split()) != (ids, ours.decode(ids).split()):
             raise UserError(
-                f"expected Marian to cut {text!r} into the ids {ids} and to join them to "
+                f"expected MarianTokenizer to cut {text!r} into the ids {ids} and to join them to "
                 f"{ours.decode(ids)!r}; it gives {their_ids} and {joined!r}. Nothing was written"
             )

@@ -32,7 +32,7 @@ PHRASES = (  # subject, verb, object, end
 )  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_model() -> Callable[..., Transformer]:
     """Builds a tiny model without dropout; fields of its configuration can be replaced."""
 
@@ -49,7 +49,7 @@ def make_model() -> Callable[..., Transformer]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_wanderer() -> Callable[..., Transformer]:
     """Builds a tiny untrained model that says now this and now that, and comes to an end.
 

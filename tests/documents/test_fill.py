@@ -7,11 +7,6 @@ from transformer.config import DecodeConfig
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.translation.translator import Translator
 
-
-def shout(texts: Sequence[str]) -> list[str]:
-    return [text.upper() for text in texts]
-
-
 PAGE = b"<p>el <b>gato</b> negro. la <i>casa. el</i> perro</p>"
 
 

@@ -3,10 +3,10 @@
 import contextlib
 import re
 import time
-from collections.abc import Sequence
 
 import pytest
 
+from tests.documents.shouting import shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import translate_file
 from transformer.documents.formats import FORMATS, read
@@ -14,17 +14,6 @@ from transformer.documents.passages import Options
 from transformer.text.markup import MarkedText
 
 pytest.importorskip("markdown_it", reason="needs the extra `files`")
-ES_EN = Options("es", "en")
-
-
-def shout(texts: Sequence[str]) -> list[str]:
-    return [re.sub(r"%\w|[^%]+", lambda m: m[0] if m[0][0] == "%" else m[0].upper(), text)
-            for text in texts]  # fmt: skip
-
-
-def shouted(content: str, suffix: str, options: Options = ES_EN) -> str:
-    return translate_file(content.encode(), f"a{suffix}", shout, options=options).decode()
-
 
 MARKDOWN = """---
 title: no

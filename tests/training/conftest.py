@@ -26,26 +26,33 @@ from transformer.training import runtime
 from transformer.training.trainer import Trainer
 
 
-@pytest.fixture
-def one_cpu_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def one_cpu_thread() -> Iterator[None]:
     """The same arithmetic here and in the processes that are started with it.
 
     And Ctrl-C as at a terminal: in the background a shell starts programs with SIGINT ignored.
     """
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    forget_accelerator()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("PYTHONPATH", str(ROOT))
+        yield
     signal.signal(signal.SIGINT, before)
-    forget_accelerator()
     torch.set_num_threads(threads)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
+def new_accelerator() -> Iterator[None]:
+    """Each test chooses its precision anew, and leaves none behind."""
+    forget_accelerator()
+    yield
+    forget_accelerator()
+
+
+@pytest.fixture(scope="session")
 def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
     """Builds a run of a folder, gone on from what lies there; settings can be replaced."""
 

@@ -34,20 +34,29 @@ from transformer.training.run import Ending
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 
 
-@pytest.fixture
-def straight(start: Start, tmp_path: Path) -> dict[str, Any]:
-    """The state after a run that was never stopped, and the number of steps of its epochs."""
-    trainer = start(tmp_path / "straight", max_steps=N_STEPS)
+@pytest.fixture(scope="module")
+def turns_and_state(
+    one_cpu_thread: None, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[int, dict[str, Any]]:
+    """The steps of an epoch, and the state after a run that was never stopped."""
+    folder = tmp_path_factory.mktemp("straight")
+    trainer = start(folder, max_steps=N_STEPS)
     assert trainer.run() is Ending.STEPS
     assert 1 < trainer.turns < N_STEPS / 2, "the run should pass the border of an epoch twice"
-    return state(tmp_path / "straight") | {"turns": trainer.turns}
+    return trainer.turns, state(folder)
+
+
+@pytest.fixture
+def straight(turns_and_state: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+    """The state after a run that was never stopped."""
+    return turns_and_state[1]
 
 
 @pytest.mark.parametrize("stops", ["1", "border-1", "border", "border+1", "2 7 12"])
 def test_a_run_stopped_at_a_step_ends_as_if_it_had_not_stopped(
-    start: Start, tmp_path: Path, straight: dict[str, Any], stops: str
+    start: Start, tmp_path: Path, turns_and_state: tuple[int, dict[str, Any]], stops: str
 ) -> None:
-    turns = straight.pop("turns")
+    turns, straight = turns_and_state
     words = stops.replace("border+1", str(turns + 1)).replace("border-1", str(turns - 1))
     for stop in [*map(int, words.replace("border", str(turns)).split()), N_STEPS]:
         torch.manual_seed(stop)  # no random state may count
@@ -99,7 +108,7 @@ def test_a_signal_ends_training_after_a_save(
     assert state(tmp_path / "stopped")["step"] == interrupted.state.step < N_STEPS
     assert not interrupted.state.finished
     start(tmp_path / "stopped", max_steps=N_STEPS).run()
-    assert state(tmp_path / "stopped") == state(tmp_path / "straight")
+    assert state(tmp_path / "stopped") == straight
 
 
 def test_a_second_signal_does_what_it_always_did(
@@ -115,7 +124,7 @@ def test_a_second_signal_does_what_it_always_did(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert state(tmp_path / "stopped")["step"] == SETTINGS["save_every"]
     start(tmp_path / "stopped", max_steps=N_STEPS).run()
-    assert state(tmp_path / "stopped") == state(tmp_path / "straight")
+    assert state(tmp_path / "stopped") == straight
 
 
 def test_the_time_of_training_adds_up_over_all_starts(start: Start, tmp_path: Path) -> None:
@@ -173,7 +182,6 @@ def test_a_signal_does_not_save_weights_of_a_loss_that_is_not_finite(
 def test_a_full_disk_is_one_line_and_the_run_ends_as_if_it_had_not_been(
     start: Start, straight: dict[str, Any], small_disk: Path, fill: Callable[[Path], Path]
 ) -> None:
-    del straight["turns"]
     folder = small_disk / "run"
     start(folder, max_steps=5).run()
     before, files = state(folder), sorted(small_disk.rglob("*"))
@@ -254,7 +262,6 @@ def test_a_checkpoint_of_another_model_or_corpus_is_not_gone_on_from(
 def test_a_state_saved_before_there_were_sums_is_gone_on_from(
     start: Start, straight: dict[str, Any], tmp_path: Path
 ) -> None:
-    del straight["turns"]
     start(tmp_path / "old", max_steps=7).run()
     (tmp_path / "old" / "last" / "SHA256SUMS").unlink()
     for path in (tmp_path / "old" / "best").glob("training.json"):

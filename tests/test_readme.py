@@ -1,6 +1,7 @@
 """The READMEs tell the truth: commands exist and print what they say, links lead somewhere."""
 
 import functools
+import json
 import os
 import re
 import shlex
@@ -105,16 +106,41 @@ def test_the_server_says_its_address_as_shown() -> None:
     assert [re.sub(r":\d+/$", ":5000/", line.strip())] == lines
 
 
+HELPS = """
+import json, os, runpy, sys
+import accelerate, datasets, sacrebleu, torch  # once for all, as they take seconds
+texts = {}
+for script in sys.argv[1:]:
+    output, to_output = os.pipe()
+    if not os.fork():
+        os.dup2(to_output, 1)
+        name = script.removeprefix("-m ")
+        sys.argv, is_module = [name, "--help"], name != script
+        sys.path[0] = os.getcwd() if is_module else os.path.dirname(name)
+        try:
+            (runpy.run_module if is_module else runpy.run_path)(name, run_name="__main__")
+        except SystemExit as ended:
+            sys.stdout.flush()
+            os._exit(ended.code or 0)  # to take torch apart takes a second
+    os.close(to_output)
+    with open(output) as file:
+        texts[script] = file.read()
+    assert os.wait()[1] == 0, script
+print(json.dumps(texts))
+"""
+
+
 @functools.cache
-def help_text(script: str) -> str:
-    done = run(f"python {script} --help" if script != "translate" else "translate --help")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def help_texts() -> dict[str, str]:
+    """What each script says of itself, each in a process of its own, and so the command."""
+    scripts = run(f"python -c {shlex.quote(HELPS)} {shlex.join(SCRIPTS)}")
+    assert scripts.returncode == 0, scripts.stderr
+    return json.loads(scripts.stdout) | {"translate": run("translate --help").stdout}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_option_that_is_mentioned_exists(script: str) -> None:
-    known = set(re.findall(r"--[\w-]+", help_text(script)))
+    known = set(re.findall(r"--[\w-]+", help_texts()[script]))
     for command in COMMANDS:
         _, named, options = command.partition(script)
         if named and not command.startswith("pip"):
@@ -126,7 +152,7 @@ def test_every_option_that_is_mentioned_exists(script: str) -> None:
     "name", ["README.md", "README.es.md", "scripts/README.md", "data/README.md"]
 )
 def test_options_in_the_text_exist(name: str) -> None:
-    known = "".join(map(help_text, ["translate", *SCRIPTS])) + "--num_processes --cpu --index-url"
+    known = "".join(help_texts().values()) + "--num_processes --cpu --index-url"
     assert [o for o in re.findall(r"`(--[\w-]+)", DOCUMENTS[name]) if o not in known] == []
 
 

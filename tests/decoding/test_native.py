@@ -101,7 +101,7 @@ def released(name: str, number: int) -> tuple[Any, list[list[int]]]:
 def test_the_released_models_say_in_float32_what_the_plain_model_says(
     name: str, config: DecodeConfig
 ) -> None:
-    opened, sources = released(name, 60)
+    opened, sources = released(name, 30)
     decoder = open_decoder(opened, "cpu", "float32")
     assert_alike(
         decoder.search(sources, config), BatchDecoder(decoder.model).search(sources, config)
@@ -167,7 +167,7 @@ def test_alignment_and_probabilities_are_those_of_the_plain_model(
     model = small_model(make_model, n_decoder_layers=3)
     config = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=beam_size > 1)
     found, right = (
-        decoder.search(SOURCES, config, prefix=prefix, aligned=True, branches=branches)
+        decoder.search(SOURCES[2::3], config, prefix=prefix, aligned=True, branches=branches)
         for decoder in (model_decoder(model, "float32"), BatchDecoder(model))
     )
     if branches or beam_size > 1:

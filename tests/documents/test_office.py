@@ -14,8 +14,8 @@ import pytest
 from tests.documents.shouting import ES_EN, archive, shout
 from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
-from transformer.documents.markup import MarkedText
 from transformer.documents.passages import Passage
+from transformer.text.markup import MarkedText
 
 pytest.importorskip("lxml", reason="needs the extra `files`")
 

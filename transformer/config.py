@@ -325,6 +325,7 @@ class ServeConfig:
     per_minute: int = option(0, "requests a minute of each client without a key; 0: no limit")
     queue_limit: int = option(10_000, "sentences that may wait, of all clients together")
     timeout: float = option(60.0, "seconds after which a request is given up; of a file, ten times")
+    glossary_limit: int = option(5000, "terms of the glossary of a request")
     max_alternatives: int = option(5, "further translations that a request may ask for")
     api_keys: str = option("", "file of API keys, made with --new-api-key; needed for all requests")
     connections: int = option(1024, "connections that may be open, of all clients together")
@@ -337,8 +338,8 @@ class ServeConfig:
 
     def __post_init__(self) -> None:
         positive = (
-            "char_limit", "batch_limit", "file_char_limit", "queue_limit", "timeout", "connections",
-            "address_connections",
+            "char_limit", "batch_limit", "file_char_limit", "glossary_limit", "queue_limit",
+            "timeout", "connections", "address_connections",
         )  # fmt: skip
         rules = {f"{n} > 0, not {getattr(self, n)}": getattr(self, n) > 0 for n in positive}
         reject(self, rules | {

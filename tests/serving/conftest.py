@@ -72,7 +72,7 @@ def make(random_checkpoint: Path) -> Iterator[Callable[..., Client]]:
 @pytest.fixture(scope="module")
 def client(make: Callable[..., Client]) -> Client:
     """An application with narrow limits."""
-    return make(char_limit=2000, batch_limit=10, file_mib=1, file_char_limit=3000)
+    return make(char_limit=2000, batch_limit=10, file_mib=1, file_char_limit=3000, glossary_limit=9)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The description of the API: valid, complete, and true of what is answered."""
 
+import re
 from typing import Any
 
 import pytest
@@ -74,6 +75,34 @@ def test_a_look_with_maps_is_what_it_says(released: Any, description: Any) -> No
     answer = released.post("/inspect", **fields).json()
     assert "cross" in answer["parts"][0]
     check(description, description["paths"]["/inspect"]["post"], answer)
+
+
+TERMS = "es\ten\nperro|perros\thound|hounds\nRoger Piedra"
+
+
+@pytest.mark.parametrize("glossary", [TERMS, [row.split("\t") for row in TERMS.splitlines()]])
+def test_a_glossary_of_a_request_is_that_of_no_other(released: Any, glossary: Any) -> None:
+    asked = {"q": "El perro negro de Roger Piedra come.", "source": "auto", "target": "en"}
+    answer = released.post(**asked, glossary=glossary, alternatives=1).json()
+    for text in (answer["translatedText"], *answer["alternatives"]):
+        assert "hound" in text
+        assert "Roger Piedra" in text
+    assert "hound" not in released.post(**asked).json()["translatedText"]
+    other = released.post(q="The hound eats.", source="en", target="es", glossary=glossary).json()
+    assert "perro" in other["translatedText"]
+
+
+def test_a_glossary_holds_in_pages_files_and_looks(released: Any) -> None:
+    asked = {"source": "es", "target": "en", "glossary": TERMS}
+    page = "<p>Dos <b>perros</b> comen.</p>"
+    answer = released.post(q=page, format="html", **asked).json()
+    assert re.search("<b>[Hh]ounds</b>", answer["translatedText"])  # the mark has followed it
+    (part,) = released.post("/inspect", q="Dos perros comen.", **asked).json()["parts"]
+    assert "hounds" in part["target"].lower()
+    assert len(part["alignment"]) == len(part["targetWords"])
+    files = {"file": ("a.html", page.encode())}
+    url = released("POST", "/translate_file", data=asked, files=files).json()["translatedFileUrl"]
+    assert re.search("<b>[Hh]ounds</b>", released("GET", url).text)
 
 
 def test_slips_stay_where_they_are_wanted(released: Any) -> None:

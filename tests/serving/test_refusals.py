@@ -46,6 +46,22 @@ def refused(answer: Any, status: int, why: str) -> None:
         ({"q": TEXT, "alternatives": -1, **ES_EN}, "expected alternatives from 0 to 5"),
         ({"q": TEXT, "alternatives": "many", **ES_EN}, "expected alternatives from 0 to 5"),
         ({"q": TEXT, "spelling": "perhaps", **ES_EN}, "expected spelling to be true or false"),
+        (
+            {"q": TEXT, "glossary": {"a": "b"}, **ES_EN},
+            "expected glossary to be a text with a term",
+        ),
+        (
+            {"q": TEXT, "glossary": [["a", 7]], **ES_EN},
+            "expected glossary to be a text with a term",
+        ),
+        (
+            {"q": TEXT, "glossary": [["a"], ["a", "b", "c"]], **ES_EN},
+            "glossary, row 2: expected a t",
+        ),
+        ({"q": TEXT, "glossary": [["a", "\ud800"]], **ES_EN}, "row 1: expected words on both"),
+        ({"q": TEXT, "glossary": [[]], **ES_EN}, "row 1: expected a term"),
+        ({"q": TEXT, "glossary": "a\tb\nc\td\te", **ES_EN}, "glossary, line 2: expected a term"),
+        ({"q": TEXT, "glossary": "a\tb", **ES_EN}, "expected a translator with its guard"),
         ({"q": "\ud800", **ES_EN}, "expected text in Unicode"),
     ],
 )
@@ -79,8 +95,11 @@ def test_too_much_is_413(client: Any) -> None:
     refused(client.post(q=["a" * 700] * 3, **ES_EN), 413, "2100 characters exceed")
     refused(client.post(q=["a"] * 11, **ES_EN), 413, "11 texts exceed 10")
     refused(client.post("/detect", q="a" * 2001), 413, "exceed")
+    refused(
+        client.post(q=TEXT, glossary="\n".join("abcdefghij"), **ES_EN), 413, "10 terms exceed 9"
+    )
     refused(client.post("/inspect", q="a" * 2001, **ES_EN), 413, "exceed")
-    refused(client.post(q="a" * 10_000_000, **ES_EN), 413, "the request exceeds 89656 bytes")
+    refused(client.post(q="a" * 10_000_000, **ES_EN), 413, "the request exceeds 90556 bytes")
     files = {"file": ("a.txt", ("hola " * 1000).encode())}
     refused(client("POST", "/translate_file", data=ES_EN, files=files), 413, "exceed the limit")
     assert client.post(q="Un libro.", **ES_EN).status_code == 200

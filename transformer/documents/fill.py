@@ -20,6 +20,7 @@ from transformer.text.markup import MarkedText, Span, project_markup, split_at_m
 
 if TYPE_CHECKING:
     from transformer.explain.alignment import AlignedTranslation
+    from transformer.text.sentences import Segment
     from transformer.translation.translator import TextTranslator, Translation, Translator
 
 
@@ -189,20 +190,25 @@ def translate_file(
 
 def aligned_parts(
     plain: "Translator",
-    texts: Sequence[str],
+    sentences: Sequence["Segment"],
     translations: Sequence["Said | Translation"],
     decode: DecodeConfig,
 ) -> list[Part]:
-    """Sentences, aligned where the model without a guard translates them in the same way."""
-    from transformer.explain.alignment import align, can_align
+    """Sentences, aligned where the model without a guard translates them in the same way.
 
-    known = dict.fromkeys(text for text in texts if can_align(plain, text))
+    Those with the terms of a glossary are aligned too: the model is made to say them.
+    """
+    from transformer.explain.alignment import align, align_with, can_align
+
+    known = dict.fromkeys(s.text for s in sentences if can_align(plain, s.text))
     aligned = dict(zip(known, align(plain, [*known], (), decode), strict=True))
-    return [
-        Part(text, said.text, own if own and own.target == said.text else None, said.warnings)
-        for text, said in zip(texts, translations, strict=True)
-        for own in [aligned.get(text)]
-    ]
+    parts = []
+    for sentence, said in zip(sentences, translations, strict=True):
+        own = aligned.get(sentence.text)
+        if own and own.target != said.text:
+            own = align_with(plain, sentence.text, said.text, decode) if sentence.terms else None
+        parts.append(Part(sentence.text, said.text, own, said.warnings))
+    return parts
 
 
 def inspect_text(
@@ -211,8 +217,7 @@ def inspect_text(
     """The sentences of a text, aligned, and what is between them: for `translate_file`."""
     layout = opened.split(text)
     translations = opened.translate_segments(layout.sentences, decode)
-    sentences = [sentence.text for sentence in layout.sentences]
-    parts = iter(aligned_parts(plain, sentences, translations, decode))
+    parts = iter(aligned_parts(plain, layout.sentences, translations, decode))
     return [
         next(parts) if segment.is_sentence else Part(segment.text, segment.text)
         for segment in layout.segments

@@ -104,6 +104,17 @@ def align(
     return results
 
 
+def align_with(
+    translator: Translator, text: str, target: str, decode: DecodeConfig = GREEDY
+) -> AlignedTranslation | None:
+    """A sentence with a translation that somebody else made; None where the model cannot say it."""
+    ids = [*translator.tokenizer.encode(target), EOS_ID]
+    if UNK_ID in ids or len(ids) > translator.config.max_len - 2:
+        return None
+    (found,) = align(translator, [text], ids, decode)
+    return found if found.target == target else None
+
+
 def alternatives(
     translator: Translator, text: str, prefix: Sequence[int] = (), k: int = 8
 ) -> list[Alternative]:

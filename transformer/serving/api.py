@@ -1,6 +1,7 @@
 """The answers of a server, as JSON values: what each request of the API gives back."""
 
 import dataclasses
+import functools
 import re
 import secrets
 import threading
@@ -19,7 +20,8 @@ from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.languages import NAMES, Pair, check_pair, detected, languages
-from transformer.serving.service import Service
+from transformer.serving.service import Reading, Service
+from transformer.text.glossary import Glossary
 from transformer.text.markup import MarkedText, split_at_marks
 from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
@@ -62,6 +64,7 @@ class Api:
             "frontendTimeout": 300,
             "suggestions": False,
             "filesTranslation": True,
+            "glossaryLimit": limits.glossary_limit if self._service.directions.guard else 0,
             "supportedFilesFormat": list(formats.FORMATS),
             "language": {"source": source, "target": target},
         }
@@ -101,6 +104,7 @@ class Api:
     async def _each(self, request: schema.Translate, pairs: Sequence[Pair]) -> list[Translation]:
         """The translations of all texts; those of one direction are asked for together."""
         results: dict[int, Translation] = {}
+        how = Reading(request.spelling, self._glossary(request.glossary))
         for pair in dict.fromkeys(pairs):
             places = [i for i, other in enumerate(pairs) if other == pair]
             texts = [request.texts[i] for i in places]
@@ -108,21 +112,31 @@ class Api:
             if pair[0] == pair[1]:
                 own = [Translation(source=text, candidates=(_unchanged(text),)) for text in texts]
             elif request.format == "html":
-                own = [await self._html(text, pair, n_best, request.spelling) for text in texts]
+                own = [await self._html(text, pair, n_best, how) for text in texts]
             else:
-                own = await self._service.translate(texts, pair, n_best, request.spelling)
+                own = await self._service.translate(texts, pair, n_best, how)
             results.update(zip(places, own, strict=True))
         return [results[i] for i in range(len(pairs))]
 
-    async def _html(self, text: str, pair: Pair, n_best: int, spelling: bool) -> Translation:
+    def _glossary(self, rows: schema.Rows) -> Glossary | None:
+        """The glossary of a request; RequestError for one with too many terms."""
+        if not rows:
+            return None
+        glossary = known_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
+        n_terms, most = len(glossary.pairs), self._limits.glossary_limit
+        if n_terms > most:
+            raise RequestError(413, f"Invalid request: {n_terms} terms exceed {most}")
+        return glossary
+
+    async def _html(self, text: str, pair: Pair, n_best: int, how: Reading) -> Translation:
         options = Options(*pair)
         passages = await self._workers.read(text, ".html", options, PAGE_SECONDS)
-        filled, warnings = await self._service.fill(passages, pair, spelling)
+        filled, warnings = await self._service.fill(passages, pair, how)
         pages = [filled]
         if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
             known: dict[str, Translation] = {}
             for k in range(1, n_best):
-                pages.append(await self._further(passages, pair, k, n_best, known))
+                pages.append(await self._further(passages, (pair, how), k, n_best, known))
         written = [await self._workers.write(text, ".html", options, page) for page in pages]
         candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
         return Translation(source=text, candidates=candidates, warnings=warnings)
@@ -130,7 +144,7 @@ class Api:
     async def _further(
         self,
         passages: Sequence[Passage],
-        pair: Pair,
+        asked: tuple[Pair, Reading],
         k: int,
         n_best: int,
         known: dict[str, Translation],
@@ -139,7 +153,9 @@ class Api:
 
         async def translate(texts: Sequence[str]) -> list[Said]:
             new = [text for text in dict.fromkeys(texts) if text not in known]
-            known.update(zip(new, await self._service.translate(new, pair, n_best), strict=True))
+            pair, how = asked
+            translated = await self._service.translate(new, pair, n_best, how)
+            known.update(zip(new, translated, strict=True))
             return [Said(known[text].candidates[: k + 1][-1].text) for text in texts]
 
         return (await fill(passages, translate))[0]
@@ -147,6 +163,7 @@ class Api:
     async def translate_file(self, fields: Mapping[str, Any]) -> str:
         """POST /translate_file: the name under which the translated file can be fetched."""
         request = schema.TranslateFile.of(fields)
+        how = Reading(glossary=self._glossary(request.glossary))
         stem, suffix = _plain_name(request.file.name)
         content, source, target = request.file.content, request.source, request.target
         columns = tuple(filter(None, request.columns.split(",")))
@@ -161,7 +178,7 @@ class Api:
         pair = check_pair((source, target), self._pairs)
         self._metrics.characters.inc(sum(map(len, texts)))
         if source != target:
-            filled, _ = await self._service.fill(passages, pair)
+            filled, _ = await self._service.fill(passages, pair, how)
         else:
             filled = [split_at_marks(passage.text, passage.marks) for passage in passages]
         written = await self._workers.write(content, suffix, options, filled)
@@ -208,9 +225,8 @@ class Api:
         request = schema.Inspect.of(fields)
         with_maps = request.attention
         most = MOST_MAPS if with_maps else MOST_LOOKS
-        parts = await self._service.inspect(
-            request.q, self._pair(request), most, request.spelling, with_maps
-        )
+        how = Reading(request.spelling, self._glossary(request.glossary))
+        parts = await self._service.inspect(request.q, self._pair(request), most, how, with_maps)
         answers, n_left = [], MOST_NUMBERS
         for part in parts:
             n_left -= _n_numbers(part, with_maps)
@@ -263,6 +279,14 @@ def _n_numbers(part: Part, with_maps: bool) -> int:
         trace = cast("Trace", part.aligned)
         n_numbers += sum(map_.numel() for map_ in (trace.encoder, trace.decoder, trace.cross))
     return n_numbers
+
+
+@functools.lru_cache(maxsize=4)
+def known_glossary(rows: str | tuple[tuple[str, ...], ...]) -> Glossary:
+    """The glossary of a text or of rows: a page asks with the same one again and again."""
+    if isinstance(rows, str):
+        return Glossary.parse(rows)
+    return Glossary.of([(f"glossary, row {n}", row) for n, row in enumerate(rows, 1)])
 
 
 def _unchanged(text: str) -> Candidate:

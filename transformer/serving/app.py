@@ -51,6 +51,7 @@ PAGES |= {f"/{file.name}": file for file in sorted(WEB.iterdir())}
 SCHEMA = "/openapi.json"
 FILE_PATIENCE = 10  # times the timeout of a text
 CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
+ROW = 100  # bytes of a row of a glossary
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
 SWITCH = 0.001  # seconds after which another thread has its turn
 TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
@@ -97,8 +98,9 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
         )
-    text = CHARACTER * (limits.char_limit + limits.batch_limit) + BESIDE
-    upload = int(limits.file_mib * 2**20) + BESIDE
+    terms = ROW * limits.glossary_limit
+    text = CHARACTER * (limits.char_limit + limits.batch_limit) + BESIDE + terms
+    upload = int(limits.file_mib * 2**20) + BESIDE + terms
     app.add_middleware(
         RequestMiddleware,
         most=lambda route: upload if route == "/translate_file" else text,

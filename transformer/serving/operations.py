@@ -96,6 +96,11 @@ POSTS = {
                 {"translatedText": "I want to eat an apple.",
                  "warnings": ["spelling: mnzana read as manzana"]},
             ),
+            "a glossary": (
+                {"q": "El perro come.", "source": "es", "target": "en",
+                 "glossary": [["perro", "hound"]]},
+                {"translatedText": "The hound eats."},
+            ),
             "a list, as HTML": (
                 {"q": ["Tengo hambre.", "Vivo en una <b>casa</b> grande."], "source": "es",
                  "target": "en", "format": "html"},

@@ -62,6 +62,18 @@ Maps = Annotated[
 ]
 
 
+Rows = str | list[list[str]]
+Terms = Annotated[
+    str | Annotated[list[list[str]], Field(fail_fast=True)],
+    Must("to be a text with a term a row, or a list of pairs"),
+    Field(
+        description="terms and how they are translated: lines `term<TAB>translation`, or pairs; a "
+        "first row `es<TAB>en` lets them serve both directions, a term alone stays as it is",
+        examples=["es\ten\nperro|perros\thound|hounds", [["perro", "hound"], ["Roger Piedra"]]],
+    ),
+]
+
+
 class Asked(BaseModel):
     """The fields of a request."""
 
@@ -104,6 +116,7 @@ class Translate(Asked):
         Field(ge=0, le=20, description="further translations of each text"),
     ] = 0
     spelling: Spelling = True
+    glossary: Terms = ""
 
     @field_validator("alternatives")
     @classmethod
@@ -133,6 +146,7 @@ class TranslateFile(Asked):
     columns: Annotated[
         str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
     ] = ""
+    glossary: Terms = ""
 
 
 class Inspect(Asked):
@@ -142,6 +156,7 @@ class Inspect(Asked):
     source: Left
     target: Right
     spelling: Spelling = True
+    glossary: Terms = ""
     attention: Maps = False
 
 
@@ -218,6 +233,7 @@ class Settings(TypedDict):
     frontendTimeout: int
     suggestions: bool
     filesTranslation: bool
+    glossaryLimit: Annotated[int, Field(description="terms of a glossary; 0: none is taken")]
     supportedFilesFormat: list[str]
     language: Direction
 

@@ -10,6 +10,7 @@ from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
 from transformer.explain.alignment import Alternative, align, alternatives
 from transformer.serving.scheduler import Observer, Scheduler
+from transformer.text.glossary import Glossary
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
 from transformer.translation.translator import (
@@ -23,6 +24,17 @@ from transformer.translation.translator import (
 Pair = tuple[str, str]
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
 ALONE, ALIGNED = 1024, 4  # what maps or alternatives count for; times a sentence, its alignment
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """How a text is read: whether slips are undone, and with which terms (None: the server's)."""
+
+    spelling: bool = True
+    glossary: Glossary | None = None
+
+
+AS_USUAL = Reading()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,27 +73,29 @@ class Service:
         self.scheduler.stop()
 
     async def translate(
-        self, texts: Sequence[str], pair: Pair, n_best: int = 1, spelling: bool = True
+        self, texts: Sequence[str], pair: Pair, n_best: int = 1, how: Reading = AS_USUAL
     ) -> list[Translation]:
         """One translation a text, in order; raises QueueFull, SchedulerStopped or UserError."""
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )
-        layouts = [self._layout(text, pair, spelling) for text in texts]
+        layouts = [self._layout(text, pair, how) for text in texts]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(await self._ask(("translate", pair, decode), sentences))
         return [layout.join(results, n_best) for layout in layouts]
 
-    def _layout(self, text: str, pair: Pair, spelling: bool) -> Layout:
-        layout = self.directions.translator(pair).split(text)
-        return layout if spelling else layout.as_typed()
+    def _layout(self, text: str, pair: Pair, how: Reading) -> Layout:
+        layout = self.directions.translator(pair).split(text, how.glossary)
+        return layout if how.spelling else layout.as_typed()
 
-    async def fill(self, passages: Sequence[Passage], pair: Pair, spelling: bool = True) -> Filled:
+    async def fill(
+        self, passages: Sequence[Passage], pair: Pair, how: Reading = AS_USUAL
+    ) -> Filled:
         """The translations of a file's passages, their marks in their places; and warnings."""
         return await fill(
             passages,
-            lambda texts: self.translate(texts, pair, spelling=spelling),
-            lambda text: self.inspect(text, pair, spelling=spelling),
+            lambda texts: self.translate(texts, pair, how=how),
+            lambda text: self.inspect(text, pair, how=how),
         )
 
     async def inspect(
@@ -89,7 +103,7 @@ class Service:
         text: str,
         pair: Pair,
         most: int | None = None,
-        spelling: bool = True,
+        how: Reading = AS_USUAL,
         with_maps: bool = False,
     ) -> list[Part]:
         """The sentences of a text, aligned with their translations, and what is between them.
@@ -97,7 +111,7 @@ class Service:
         Those behind the first `most` are only translated. For maps, which torch computes, what is
         known of a sentence is a `Trace`.
         """
-        layout = self._layout(text, pair, spelling)
+        layout = self._layout(text, pair, how)
         looked, rest = layout.sentences[:most], layout.sentences[len(layout.sentences[:most]) :]
         inspections = [Inspection(sentence, with_maps=with_maps) for sentence in looked]
         known = await self._ask(("inspect", pair), inspections)
@@ -147,8 +161,7 @@ class Service:
         """Aligns; what the model does not say at once by itself is only translated."""
         whole = [item.sentence for item in items if not item.prefix]
         translated = opened.translate_segments(whole, self._decode)
-        texts = [sentence.text for sentence in whole]
-        parts = iter(aligned_parts(translator, texts, translated, self._decode))
+        parts = iter(aligned_parts(translator, whole, translated, self._decode))
         return [
             self._with_maps(
                 self._continued(translator, item) if item.prefix else next(parts), translator, item

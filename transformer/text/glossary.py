@@ -128,7 +128,7 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     ]
     forms, targets = sides[0], sides[-1]
     for form in (*forms, *targets):
-        if not form or any(unicodedata.category(c) == "Cc" for c in form):
+        if not form or any(unicodedata.category(c) in ("Cc", "Cs") for c in form):
             raise UserError(f"{place}: expected words on both sides and of each bar, got {columns}")
         if len(form) > LONGEST:
             raise UserError(f"{place}: expected at most {LONGEST} characters, got {len(form)}")

@@ -81,6 +81,15 @@ def test_a_fine_tuning_that_is_done_is_not_done_again(
     assert after == before
 
 
+def test_a_model_of_both_directions_is_tuned_in_both(flags: list[str], tmp_path: Path) -> None:
+    before = weights.load(tmp_path / "before")
+    state, both = before.model.state_dict(), [("es", "en"), ("en", "es")]
+    weights.save(tmp_path / "before", state, before.model.config, before.tokenizer, both, "")
+    assert train.main([*flags, "--max-epochs=0", "--max-steps=1"]) == 0
+    assert weights.load(tmp_path / "run" / "best").directions == tuple(both)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["pairs kept"] == [54, 120] * 2
+
+
 def test_weights_between_two_models_are_their_weighted_mean() -> None:
     start, end = {"a": torch.tensor([0.0, 4.0])}, {"a": torch.tensor([4.0, 0.0])}
     assert mean(start, end, 0.25)["a"].tolist() == [1.0, 3.0]

@@ -375,12 +375,15 @@ def test_help_and_mistakes_are_answered_without_torch(
     assert said.splitlines()[-1] == str(code)
 
 
-def test_a_translation_imports_nothing_that_it_does_not_need(random_checkpoint: Path) -> None:
+def test_a_translation_imports_what_it_needs_and_leaves_the_garbage_collector_on(
+    random_checkpoint: Path,
+) -> None:
     said = python(
-        "import sys, torch\n"
+        "import gc, sys, torch\n"
         "before = {*sys.modules}\n"
         "from transformer import cli\n"
         "assert cli.main(sys.argv[1:]) == 0\n"
+        "assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)\n"
         "print(*{*sys.modules} - before)\n",
         *("--model", random_checkpoint, "--device", "cpu", *TEXTS),
     )
@@ -389,14 +392,3 @@ def test_a_translation_imports_nothing_that_it_does_not_need(random_checkpoint: 
     assert tops - {"numpy"} == {"transformer", "safetensors", "sentencepiece"}
     # Torch's compiler, which some of its functions import unasked, would take another second.
     assert not [module for module in modules if module.startswith("torch.")]
-
-
-def test_the_garbage_collector_works_on_after_the_start(random_checkpoint: Path) -> None:
-    said = python(
-        "import gc, sys\n"
-        "from transformer import cli\n"
-        "assert cli.main(sys.argv[1:]) == 0\n"
-        "print(gc.isenabled(), gc.get_freeze_count())\n",
-        *("--model", random_checkpoint, "--device", "cpu", TEXTS[0]),
-    )
-    assert said.splitlines()[-1] == "True 0"

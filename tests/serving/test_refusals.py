@@ -90,6 +90,13 @@ def test_a_prefix_that_makes_no_sense_is_400(client: Any, prefix: Any) -> None:
     refused(client.post("/alternatives", q=TEXT, prefix=prefix, **ES_EN), 400, "prefix")
 
 
+def test_maps_without_torch_are_501(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for path in ("/inspect", "/continue_after"):
+        refused(client.post(path, q=TEXT, attention=True, **ES_EN), 501, "need PyTorch")
+        assert client.post(path, q=TEXT, **ES_EN).status_code == 200
+
+
 def test_too_much_is_413(client: Any) -> None:
     refused(client.post(q="a" * 2001, **ES_EN), 413, "2001 characters exceed the limit of 2000")
     refused(client.post(q=["a" * 700] * 3, **ES_EN), 413, "2100 characters exceed")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib.util
 import re
 import secrets
 import threading
@@ -218,6 +219,9 @@ class Api:
         pair = check_pair((source, request.target), self._pairs)
         if pair[0] == pair[1]:
             raise RequestError(400, "expected two languages")
+        maps = isinstance(request, schema.Inspect | schema.ContinueAfter) and request.attention
+        if maps and not importlib.util.find_spec("torch"):
+            raise RequestError(501, "attention maps need PyTorch, which is not installed here")
         return pair
 
     async def inspect(self, fields: Mapping[str, Any]) -> schema.Inspected:

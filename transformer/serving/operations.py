@@ -21,6 +21,7 @@ ABOUT = (
 REFUSALS = {
     400: "a field is missing or wrong", 403: "a key is needed, or is not known",
     408: "the request did not arrive in time", 413: "too much at once", 429: "too often",
+    501: "attention maps need PyTorch, which the server lacks",
     503: "the server is busy or stopping",
 }  # fmt: skip
 OTHERWISE = {"default": {"description": "a refusal", "model": schema.Error}}
@@ -55,7 +56,11 @@ class Operation:
         answered: dict[str, Any] = {"description": "the answer", "content": content}
         if self.answer is not None:
             answered["model"] = self.answer
-        refused = {n: {"description": why, "model": schema.Error} for n, why in REFUSALS.items()}
+        refused = {
+            n: {"description": why, "model": schema.Error}
+            for n, why in REFUSALS.items()
+            if n != 501 or (self.fields and "attention" in self.fields.model_fields)
+        }
         described: dict[str, Any] = {
             "summary": self.summary,
             "description": self.command,

@@ -2,7 +2,7 @@
 
 export const settings = { key: "", characters: 20000, isLoaded: false };
 
-const KINDS = { 400: "refused", 403: "key", 404: "gone", 408: "late", 413: "long", 429: "often", 503: "busy" };
+const KINDS = { 400: "refused", 403: "key", 404: "gone", 408: "late", 413: "long", 429: "often", 501: "noMaps", 503: "busy" };
 
 export class Failure extends Error {
   // `kind` is the name of a text of the page, `reason` what the server said, in English.

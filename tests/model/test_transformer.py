@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, model_config
-from transformer.model import DecoderState, Transformer
+from transformer.model import DecoderState, MultiHeadAttention, Transformer, padding_mask
 
 B, S, T, V = 2, 5, 7, 13
 SRC = torch.tensor([[4, 5, 6, EOS_ID, PAD_ID], [7, 8, 12, 9, EOS_ID]])
@@ -234,3 +234,20 @@ def test_every_parameter_learns(make_model: Make) -> None:
 
 def test_the_model_knows_where_its_weights_lie(make_model: Make) -> None:
     assert make_model().device == torch.device("cpu")
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_every_decoder_layer_looks_at_the_last_encoder_layer(make_model: Make, norm: str) -> None:
+    model, src = make_model(norm=norm), torch.tensor([[4, 5, EOS_ID, PAD_ID], [6, 7, 8, EOS_ID]])
+    x, mask = model.embed(src), padding_mask(src, PAD_ID)
+    for layer in model.encoder:
+        x = layer(x, mask)
+    x = model.encoder_norm(x)
+    state = model.encode(src)
+    assert torch.equal(state.memory_mask, mask)
+    assert len(state.memory) == len(model.decoder)
+    for layer, memory in zip(model.decoder, state.memory, strict=True):
+        attention = layer.get_submodule("cross_attention")
+        assert isinstance(attention, MultiHeadAttention)
+        assert_close(memory.key, attention.kv(x).key)
+        assert_close(memory.value, attention.kv(x).value)

@@ -170,7 +170,8 @@ class Trainer:
         if self.state != before or self.schedule is None:
             self.schedule = schedule.in_steps(self.state, self.config, self.turns)
         if self.state != before and self.config.max_minutes:
-            self._report()  # a loss that is not finite is never saved
+            if self._tokens:
+                self._report()  # a loss that is not finite is never saved
             self._save_last()
 
     def _advance(self) -> None:

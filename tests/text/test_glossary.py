@@ -108,6 +108,6 @@ def test_finding_takes_time_that_grows_with_the_text_alone() -> None:
     terms = Glossary.parse("\n".join(rows)).terms(ES)
     terms.find("a")
     text = "a " * 10_000
-    start = time.perf_counter()
+    start = time.process_time()
     terms.find(text, [(i, i + 1) for i in range(1, len(text), 2)])
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -124,6 +124,6 @@ def test_masked_and_restored_is_the_text(text: str, kinds: set[object]) -> None:
 )  # fmt: skip
 def test_finding_takes_linear_time(part: str) -> None:
     for text in (part * 60_000, "www." + part * 60_000 + "!", part * 60_000 + "%s"):
-        started = time.perf_counter()
+        started = time.process_time()
         find(text)
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2

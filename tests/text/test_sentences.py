@@ -249,7 +249,7 @@ def test_a_character_that_does_not_fit_is_an_error() -> None:
 @pytest.mark.parametrize("unit", ["a", " ", ".", ". ", '"', "。", "Sr. ", "¿Sí? ", "1. ", "\n"])
 def test_time_grows_with_the_length_and_not_with_its_square(unit: str) -> None:
     text = unit * 50_000  # a quadratic search of this takes over a minute
-    start = time.perf_counter()
+    start = time.process_time()
     check_parts(segments(text, "es"), text)
     check_parts(split_long(text, lambda t: len(t) <= 500), text)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -218,6 +218,7 @@ def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
         (".json", b'{"a": ', "expected a JSON file, got JSONDecodeError"),
         (".json", b"[" * 100_000, "expected a JSON file, got RecursionError"),
         (".yaml", b"a: [", "expected sound YAML"),
+        (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),
         (".pdf", b"x", "expected a PDF, got PdfStreamError"),
         (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
         (".xliff", b"<source>a", "expected an end of <source>"),

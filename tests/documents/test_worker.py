@@ -79,9 +79,13 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
     workers.close()
 
 
-def test_what_breaks_its_process_is_refused(workers: Workers) -> None:
-    with pytest.raises(UserError, match="expected a"):
-        read(workers, b"[" * 1_000_000, ".yaml")
+def test_a_process_that_ends_is_followed_by_another(workers: Workers) -> None:
+    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    worker = workers._idle.get_nowait()
+    worker._process.kill()
+    workers._idle.put(worker)
+    with pytest.raises(UserError, match="expected a file that is read within"):
+        read(workers, b"hola", ".txt")
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
 
 

@@ -233,6 +233,31 @@ def test_what_stays_wrong_is_a_warning(
     assert right.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("scores", "text", "warnings"),
+    [
+        ((-7.0, -9.9), "un", ()),  # 1.4 nats for each of four pieces and the end
+        ((-7.1, -6.9), "beams", ()),
+        ((-7.1, -7.2), "un", ("unsure",)),
+    ],
+)
+def test_what_the_model_finds_hopeless_is_tried_with_beams(
+    plain: Translator, scores: tuple[float, float], text: str, warnings: tuple[str, ...]
+) -> None:
+    class Doubtful(Spoken):
+        def translate_sentences(
+            self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
+        ) -> list[Translation]:
+            assert decode.scores or decode.beam_size > 1  # which always tell
+            text, score = ("beams", scores[1]) if decode.beam_size > 1 else ("un", scores[0])
+            candidate = Candidate(text=text, score=score, tokens=("▁a",) * 4)
+            return [Translation(source=s, candidates=(candidate,)) for s in sentences]
+
+    translator = GuardedTranslator(Doubtful(plain, lambda text, _: text))
+    (result,) = translator.translate(["La casa es azul."], DecodeConfig(scores=False))
+    assert (result.text, result.warnings) == (text, warnings)
+
+
 def test_ordinary_text_is_searched_once_and_stays_the_same(plain: Translator) -> None:
     said = {"El gato.": "The cat.", "¿Qué tal?": "How are you?"}
     spoken = Spoken(plain, lambda text, _: said[text])

@@ -14,6 +14,7 @@ from transformer.documents.passages import Opened, Options, Slices, text_of
 _JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _KEY = re.compile(r"\s*+:")
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
+MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
 
 
@@ -104,6 +105,7 @@ def yaml_values(content: bytes, options: Options) -> Opened:
     text = text_of(content)
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        _check_depth(yaml.parse(text, loader))
         nodes = [node for root in yaml.compose_all(text, loader) for node in _strings(root, "")]
     except yaml.YAMLError as error:
         raise UserError(f"expected sound YAML: {str(error).splitlines()[0]}") from None
@@ -119,6 +121,15 @@ def yaml_values(content: bytes, options: Options) -> Opened:
         end = stop
     slices.keep(text[end:])
     return slices.opened()
+
+
+def _check_depth(events: Iterator[Any]) -> None:
+    depth = 0
+    for event in events:
+        name = type(event).__name__
+        depth += name.endswith("StartEvent") - name.endswith("EndEvent")
+        if depth > MAX_NESTED:
+            raise UserError(f"expected YAML of at most {MAX_NESTED} levels, got more")
 
 
 def _strings(root: Any, key: str) -> Iterator[tuple[str, Any]]:

@@ -28,7 +28,7 @@ from transformer.text.markup import MarkedText
 N_PROCESSES = 2
 SECONDS, MEMORY = 10.0, 2**30  # of computing for one request; of all that a process holds
 REUSED, LARGE = 200, 2**28  # requests, and bytes ever held, after which a process is ended
-PATIENCE = 6  # times the seconds of computing, on a busy machine
+PATIENCE = 60.0  # seconds by the clock, on a busy machine, with the start of a process
 
 
 class Workers:
@@ -76,7 +76,7 @@ class Workers:
             worker = self._idle.get_nowait()
         except queue.Empty:
             worker = _Worker(self._memory)
-        reply = worker.ask(job, PATIENCE * seconds)
+        reply = worker.ask(job, PATIENCE)
         if reply is None:
             worker.end()
             raise UserError(

@@ -181,24 +181,20 @@ def _lost(source: str, output: str) -> list[str]:
         return []
     there = {_bare(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
     there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)}
-    spelled = {*words(output)}
-    scaled = any(
-        any(map(one.__contains__, _MILLIONS)) and any(map(other.__contains__, _BILLIONS))
-        for one, other in ((source, output), (output, source))
-    )
-    lost = []
+    spelled, numerals = {*words(output)}, {*_NUMERAL.findall(output)}
+    lost: dict[str, None] = {}
     for match in _NUMBER.finditer(source):
+        number = match.group()
         before, after = source[match.start() - 1 : match.start()], source[match.end() :]
-        forms = _forms(match.group(), before, after)
-        if before == ":" and (int(_bare(match.group())) == 0 or spelled & HALF):
+        forms = _forms(number, before, after)
+        if before == ":" and (int(_bare(number)) == 0 or spelled & HALF):
             continue
-        if there & forms or any(_is_spelled(number, spelled) for number in forms):
+        if there & forms or any(_is_spelled(form, spelled) for form in forms):
             continue
-        if scaled and _is_scaled(match.group(), _NUMBER.findall(output)):
-            continue
-        if _roman(int(_bare(match.group()))) not in _NUMERAL.findall(output):
-            lost.append(match.group())
-    return list(dict.fromkeys(lost))
+        if _roman(int(_bare(number))) not in numerals:
+            lost[number] = None
+    scaled = _scaled(source, output) if lost else set()
+    return [number for number in lost if scaled.isdisjoint(_values(number))]
 
 
 def _forms(number: str, before: str, after: str) -> set[str]:
@@ -234,11 +230,15 @@ def _roman(number: int) -> str:
     return letters
 
 
-def _is_scaled(number: str, others: Sequence[str]) -> bool:
-    """Whether one of the others is a thousand times as much or as little: 1.200 and 1.2."""
-    values = {1000 * value for other in others for value in _values(other)}
-    values |= {value / 1000 for other in others for value in _values(other)}
-    return not values.isdisjoint(_values(number))
+def _scaled(source: str, output: str) -> set[Fraction]:
+    """The numbers of the output as the source has them, where millones are said as billions."""
+    if not any(
+        any(map(one.__contains__, _MILLIONS)) and any(map(other.__contains__, _BILLIONS))
+        for one, other in ((source, output), (output, source))
+    ):
+        return set()
+    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
+    return {value * factor for value in values for factor in (1000, Fraction(1, 1000))}
 
 
 def _values(number: str) -> set[Fraction]:

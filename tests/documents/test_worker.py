@@ -79,14 +79,21 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
     workers.close()
 
 
-def test_a_process_that_ends_is_followed_by_another(workers: Workers) -> None:
+def test_a_process_is_used_again_and_one_that_ends_is_followed_by_another() -> None:
+    held = b"x" * 2**29  # the system counts the memory of who starts a process as its own
+    workers = Workers(1)
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
     worker = workers._idle.get_nowait()
+    workers._idle.put(worker)
+    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    assert workers._idle.get_nowait() is worker
     worker._process.kill()
     workers._idle.put(worker)
     with pytest.raises(UserError, match="expected a file that is read within"):
         read(workers, b"hola", ".txt")
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    workers.close()
+    assert len(held) == 2**29
 
 
 def test_what_needs_too_much_memory_is_refused() -> None:

@@ -41,7 +41,8 @@ def status_unread(client: Any, path: str = "/translate", **headers: str) -> int:
 
 def test_who_may_not_come_in_sends_no_body(make: Call, tmp_path: Path) -> None:
     key = new_key(tmp_path / "keys", 1)
-    client = make(begin=False, api_keys=str(tmp_path / "keys"), char_limit=1000, batch_limit=1)
+    few = {"char_limit": 1000, "batch_limit": 1, "glossary_limit": 1}
+    client = make(begin=False, api_keys=str(tmp_path / "keys"), **few)
     assert status_unread(client, authorization="Bearer guess") == 403
     assert status_unread(client, "/translate?api_key=guess") == 403
     assert status_unread(client, content_length=str(10**5)) == 413

@@ -241,6 +241,8 @@ def test_the_interface_speaks_spanish_and_wears_dark(page: Any) -> None:
     page.select_option("#interface", "es")
     assert page.locator("#tab-translate").inner_text() == "Traducir"
     assert page.evaluate("document.documentElement.lang") == "es"
+    footer = page.locator("footer a").evaluate_all("all => all.map((one) => one.pathname)")
+    assert footer == ["/tour", "/docs"]
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")  # light
     page.click("#theme")  # dark

@@ -40,6 +40,7 @@ FAILURES = [
     (408, "in time", "a tiempo"),
     (429, "Wait 12 seconds", "Espera 12 segundos"),
     (500, "defect", "defecto"),
+    (501, "without PyTorch", "sin PyTorch"),
     (503, "busy", "ocupado"),
 ]
 

@@ -139,8 +139,7 @@ class Json(JSONResponse):
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    status, why, headers = refusal(error)
-    return JSONResponse({"error": why}, status, headers)
+    return refusal(error)
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:

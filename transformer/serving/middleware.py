@@ -3,7 +3,6 @@
 Plain ASGI. What a client has made up (a path, a text) is neither counted nor logged.
 """
 
-import json
 import logging
 import time
 import traceback
@@ -20,6 +19,7 @@ from prometheus_client import (
     generate_latest,
 )
 from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
 
 from transformer.config import UserError
 from transformer.serving.access import RequestError
@@ -131,7 +131,7 @@ class RequestMiddleware:
             if status:  # the answer has begun, and will not be whole
                 refusal(error)
             else:
-                await _send(error, marked)
+                await refusal(error)(scope, limited, marked)
         finally:
             self._held -= size
             taken = time.perf_counter() - started
@@ -144,8 +144,8 @@ def _check(size: int, most: int) -> None:
         raise RequestError(413, f"the request exceeds {most} bytes")
 
 
-def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
-    """Status, reason and headers that an exception becomes; of a defect only where it is."""
+def refusal(error: Exception) -> JSONResponse:
+    """The answer that an exception becomes: a line, and when to come again; no defect is told."""
     match error:
         case RequestError():
             status, why, after = error.status, error.why, error.retry_after
@@ -167,17 +167,5 @@ def refusal(error: Exception) -> tuple[int, str, dict[str, str] | None]:
             log.error("defect: %s%s", type(error).__name__, at)
             status, why, after = 500, "the server has a defect", None
     why = why.encode(errors="replace").decode()
-    return status, why, {"Retry-After": str(max(1, round(after)))} if after is not None else None
-
-
-async def _send(error: Exception, send: Send) -> None:
-    status, why, headers = refusal(error)
-    body = json.dumps({"error": why}).encode()
-    named = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        **(headers or {}),
-    }
-    pairs = [(name.lower().encode(), value.encode()) for name, value in named.items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    headers = {"Retry-After": str(max(1, round(after)))} if after is not None else None
+    return JSONResponse({"error": why}, status, headers)

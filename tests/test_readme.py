@@ -135,7 +135,8 @@ def help_texts() -> dict[str, str]:
     """What each script says of itself, each in a process of its own, and so the command."""
     scripts = run(f"python -c {shlex.quote(HELPS)} {shlex.join(SCRIPTS)}")
     assert scripts.returncode == 0, scripts.stderr
-    return json.loads(scripts.stdout) | {"translate": run("translate --help").stdout}
+    said = [run(f"translate {command}--help").stdout for command in ("", "serve ")]
+    return json.loads(scripts.stdout) | {"translate": "".join(said)}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

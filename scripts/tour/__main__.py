@@ -1,91 +1,114 @@
-"""Makes the attention tour: one page, in Spanish and in English, that loads nothing.
+"""Makes the attention tour, the lesson that the server shows at /tour, in Spanish and in English.
 
-    python -m scripts.tour                  checkpoints/attention-tour/index.html
+    python -m scripts.tour                  transformer/serving/tour/es.html and en.html
 
-Twelve stops from hard attention to the trained model, each with its formula, the lines of the
-source that compute it, and numbers that this run computed. What has to be trained
-(stops 8 and 12, some nine minutes of one core; --epochs 2 for a first look) is kept in results.json
-beside the page and used again as long as the settings are the same.
+Fourteen stops and a walk of one sentence through the released model, with the lines of the source
+that compute it and numbers that this run computed. What has to be trained or timed (stops 8, 13
+and 14, some nine minutes of one core) is kept in results.json and used again as long as its
+settings are the same; a new model or a changed text takes seconds.
 """
 
 import argparse
 import dataclasses
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from scripts.tour import comparison, digits, exhibits, page
+from scripts.tour import comparison, cost, digits, facts, page
 from scripts.tour.comparison import Settings
 from transformer.command import run_command
+from transformer.evaluation.machine import machine
 from transformer.files import write_text
-from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
-FORMAT = 1  # of results.json: raise it when a model, a loop or a record changes
+FORMAT = 2  # of results.json: raise it when a model, a loop or a record changes
 LENGTHS = (8, 16, 32, 64, 128, 256)  # pieces of the sentences that are only read
-PAGE, RESULTS = "index.html", "results.json"
+SHIPPED = ROOT / "transformer" / "serving" / "tour"
+BESIDE = ("icon.svg", "tour.css", "tour.js")  # what the pages load, written by hand
+RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
-def kept(folder: Path, name: str, settings: Any, work: Callable[[], Any]) -> Any:
-    """The result of some work as JSON: from the folder, if made there with the same settings."""
-    path = folder / RESULTS
+def kept(path: Path, name: str, settings: Any, work: Callable[[], Any]) -> dict[str, Any]:
+    """The result of some work as JSON, and the machine: from the file, if made there so."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    settings = json.loads(json.dumps([FORMAT, torch.__version__, settings]))
+    settings = json.loads(json.dumps([FORMAT, settings]))
     if known.get(name, {}).get("settings") != settings:
-        known[name] = {"settings": settings, "result": work()}
-        folder.mkdir(parents=True, exist_ok=True)
+        record = {"settings": settings, "machine": dataclasses.asdict(machine("cpu"))}
+        known[name] = json.loads(json.dumps({**record, "result": work()}))
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(known, indent=1) + "\n")
-    return known[name]["result"]
+    return dict(known[name])
 
 
-def trained(folder: Path, settings: Settings, tell: Callable[[str], None]) -> exhibits.Trained:
-    """What stops 8 and 12 need, trained now or taken from the folder."""
+def trained(path: Path, settings: Settings, tell: Callable[[str], None]) -> dict[str, Any]:
+    """What stops 8, 13 and 14 need, made now or taken from the file."""
     tell("stop 8: digits")
-    classified = kept(folder, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
+    classified = kept(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
                       lambda: dataclasses.asdict(digits.classify()))  # fmt: skip
-    tell("stop 12: a recurrent translator against the Transformer")
-    files = map(Path, (settings.train, settings.dev, settings.test))
-    sizes = [path.stat().st_size for path in files if path.is_file()]
-    cache = ROOT / "data" / "prepared"
-    conditions = [dataclasses.asdict(settings), sizes]
-    race = kept(folder, "race", conditions,
-                lambda: [*map(dataclasses.asdict, comparison.run(settings, cache, tell))]
-                )  # fmt: skip
-    reading = kept(folder, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
-    return exhibits.Trained(classified, race, reading, LENGTHS, settings)
+    tell("stop 13: the cost of a layer")
+    costs = kept(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
+    tell("stop 14: a recurrent translator against the Transformer")
+    files = {name: Path(getattr(settings, name)) for name in ("train", "dev", "test")}
+    conditions = {
+        **dataclasses.asdict(settings),
+        **{name: [file.name, file.stat().st_size] for name, file in files.items()},
+    }
+    race = kept(path, "race", conditions, lambda: [
+        dataclasses.asdict(runner)
+        for runner in comparison.run(settings, ROOT / "data" / "prepared", tell)
+    ])  # fmt: skip
+    reading = kept(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
+    return {
+        "digits": classified["result"],
+        "cost": costs["result"],
+        "cost_machine": costs["machine"],
+        "race": race["result"],
+        "race_machine": race["machine"],
+        "reading": reading["result"],
+        "lengths": LENGTHS,
+        "corpus": files["train"].name,
+    }
 
 
-def make(model: str, folder: Path, settings: Settings, tell: Callable[[str], None]) -> Path:
-    """Computes everything, writes the page and returns its path."""
-    results = trained(folder, settings, tell)
-    tell("stops 1 to 11: the worked examples and the trained model")
-    translator = Translator.load(model, "cpu", "float32")
-    findings = exhibits.Findings.collect(translator, results)
-    parts = {language: exhibits.exhibits(findings, language) for language in page.LANGUAGES}
+def make(
+    model: str | None, folder: Path, results: Path, settings: Settings, tell: Callable[[str], None]
+) -> list[Path]:
+    """Computes everything, writes the pages and returns their paths."""
+    made = trained(results, settings, tell)
+    tell("the worked examples and the released model")
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / PAGE, page.page(parts))
-    return folder / PAGE
+    if folder.resolve() != SHIPPED:
+        for name in BESIDE:
+            shutil.copyfile(SHIPPED / name, folder / name)
+    paths = []
+    for lang, text in page.pages(facts.collect(model, made)).items():
+        paths.append(folder / f"{lang}.html")
+        write_text(paths[-1], text)
+    return paths
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Makes the page and says where it is; 2 where a person has to mend."""
+    """Makes the pages and says where they are; 2 where a person has to mend."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--model", default=str(ROOT / "checkpoints" / "es-en"), help="a model from es to en")
-    add("--output", type=Path, default=ROOT / "checkpoints" / "attention-tour", help="a folder")
+    add("--model", help="a model from es to en; otherwise the released one")
+    add("--output", type=Path, default=SHIPPED, help="a folder")
+    add("--results", type=Path, default=RESULTS, help="what was trained and timed")
     for name in ("train", "dev", "test"):
-        add(f"--{name}", default=getattr(Settings(), name), help="corpus of stop 12, es and en")
-    add("--epochs", type=int, default=Settings().epochs, help="passes of each model of stop 12")
+        add(f"--{name}", default=getattr(Settings(), name), help="corpus of stop 14, es and en")
+    add("--epochs", type=int, default=Settings().epochs, help="passes of each model of stop 14")
     args = parser.parse_args(argv)
     settings = Settings(train=args.train, dev=args.dev, test=args.test, epochs=args.epochs)
     tell = lambda message: print(message, file=sys.stderr, flush=True)  # noqa: E731
-    return run_command(lambda: print(make(args.model, args.output, settings, tell)), "tour")
+    return run_command(
+        lambda: print(*make(args.model, args.output, args.results, settings, tell), sep="\n"),
+        "tour",
+    )
 
 
 if __name__ == "__main__":

@@ -80,28 +80,28 @@ def scaled() -> dict[str, Tensor]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Heads:
-    """Stop 6: eight heads on four words."""
+    """Stop 6: the heads of one attention on the words of one sentence."""
 
-    weights: Tensor  # (8, 4, 4)
-    undivided: Tensor  # (8, 4, 4), what they would be without the division by sqrt(64)
+    weights: Tensor  # (H, Q, Q)
+    undivided: Tensor  # (H, Q, Q), what they would be without the division by sqrt(C)
     difference: float  # between one head at a time and all at once
 
 
-def heads() -> Heads:
-    """Slices, attends, joins and projects head by head, and compares with all heads at once."""
-    torch.manual_seed(1)
-    attention, words = MultiHeadAttention(512, 8), 3 * torch.randn(1, 4, 512)
-    with torch.no_grad():
-        query, key, value = attention.query(words), attention.key(words), attention.value(words)
-        parts, undivided = [], []
-        for start in range(0, 512, 64):
-            part = slice(start, start + 64)
-            scores = query[..., part] @ key[..., part].transpose(1, 2)
-            parts.append((scores / math.sqrt(64)).softmax(-1) @ value[..., part])
-            undivided.append(scores[0].softmax(-1))
-        one_at_a_time = attention.out(torch.cat(parts, -1))
-        at_once = attention(words, attention.kv(words))
-        weights = attention.weights(words, attention.kv(words))[0]
+def heads(attention: MultiHeadAttention, words: Tensor) -> Heads:
+    """Slices, attends, joins and projects head by head, and compares with all heads at once.
+
+    words (1, Q, D).
+    """
+    query, key, value = attention.query(words), attention.key(words), attention.value(words)
+    width, parts, undivided = words.size(-1) // attention.n_heads, [], []
+    for start in range(0, words.size(-1), width):
+        part = slice(start, start + width)
+        scores = query[..., part] @ key[..., part].transpose(1, 2)
+        parts.append((scores / math.sqrt(width)).softmax(-1) @ value[..., part])
+        undivided.append(scores[0].softmax(-1))
+    one_at_a_time = attention.out(torch.cat(parts, -1))
+    at_once = attention(words, attention.kv(words))
+    weights = attention.weights(words, attention.kv(words))[0]
     difference = float((one_at_a_time - at_once).abs().max())
     return Heads(weights, torch.stack(undivided), difference)
 
@@ -128,3 +128,19 @@ def masks() -> Masks:
     scores = TABLE @ TABLE.T
     slip = scores.masked_fill(~may_look, TINY).softmax(-1)
     return Masks(scores, may_look, attention_weights(TABLE, TABLE, may_look), slip)
+
+
+def quiz() -> dict[str, list[float]]:
+    """The numbers of the answers to some exercises."""
+    half = torch.tensor([[0.5, 0.5, 0.0]])
+    state = torch.tensor([[0.0, 1.0]])
+    steep = attention_weights(2 * X * math.sqrt(2), 2 * X)  # stop 3 with X twice as long
+    vector = torch.tensor([1.0, 2.0, 3.0, 6.0])
+    return {
+        "half": (half @ X)[0].tolist(),
+        "twice": steep[0].tolist(),
+        "state_scores": (state @ ENCODER.T)[0].tolist(),
+        "state_weights": attention_weights(state * math.sqrt(2), ENCODER)[0].tolist(),
+        "by_16": (torch.tensor([112.0, 96.0]) / 16).softmax(-1).tolist(),
+        "normed": torch.nn.functional.layer_norm(vector, (4,)).tolist(),
+    }

@@ -1,14 +1,13 @@
-"""How the attention tour looks: templates, formulas, code from the source, tables of numbers.
+"""How the tour becomes HTML: templates, formulas, code from the source, numbers of a language.
 
-The prose stands in `en.html` and `es.html`, templates with the same placeholders; what is around
-them in `page.html`; the formulas, which need no language, in `formulas.xml`.
+The prose stands in `templates/en.html` and `templates/es.html`, what both share in `page.html`, the
+drawings in `macros.html`; the formulas, which need no language, in `formulas.xml`.
 """
 
 import inspect
 import io
 import keyword
-import re
-import string
+import math
 import textwrap
 import tokenize
 import xml.etree.ElementTree as ET
@@ -17,43 +16,46 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent
-ROOT = FOLDER.parents[1]
+import jinja2
+from markupsafe import Markup
+
+from transformer.config import UserError
+
+FOLDER = Path(__file__).resolve().parent / "templates"
+ROOT = FOLDER.parents[2]
 LANGUAGES = ("es", "en")
 MATHML = "http://www.w3.org/1998/Math/MathML"
-CONTENTS = {"es": "Paradas", "en": "Stops"}
 NUMBERS = (tokenize.NUMBER, tokenize.STRING)
 
 
-def formulas() -> dict[str, str]:
+def formulas() -> dict[str, Markup]:
     """Each formula as display MathML, by its id."""
     ET.register_namespace("", MATHML)
-    found = {}
-    for math in ET.parse(FOLDER / "formulas.xml").getroot():
-        name = math.attrib.pop("id")
-        math.set("display", "block")
-        math.tail = None
-        found[name] = f'<div class="formula">{ET.tostring(math, encoding="unicode")}</div>'
-    return found
+    shown = {}
+    for formula in ET.parse(FOLDER / "formulas.xml").getroot():
+        name = formula.attrib.pop("id")
+        formula.set("display", "block")
+        formula.tail = None
+        xml = ET.tostring(formula, encoding="unicode")
+        shown[name] = Markup(f'<div class="formula scroll">{xml}</div>')
+    return shown
 
 
-def snippet(thing: Any, first: str = "", last: str = "") -> str:
+def snippet(thing: Any, first: str = "", last: str = "") -> Markup:
     """Lines of a class's or function's source as they stand in the file, with where that is.
 
     From the line that holds `first` to the next that holds `last`; without them from the
     beginning, or to the end. A ValueError where the source holds them no longer.
     """
     thing = inspect.unwrap(thing)
-    lines, start = inspect.getsourcelines(thing)
+    lines, _ = inspect.getsourcelines(thing)
     begin = _line(lines, first, 0) if first else 0
     end = _line(lines, last, begin) if last else len(lines) - 1
     path = Path(str(inspect.getsourcefile(thing))).resolve()
-    where = f"{path.relative_to(ROOT)}, {start + begin}"
-    where += f"–{start + end}" if end > begin else ""
     code = textwrap.dedent("".join(lines[begin : end + 1])).rstrip()
-    return (
-        f'<figure class="code"><figcaption>{where}</figcaption>'
-        f"<pre><code>{highlight(code)}</code></pre></figure>"
+    return Markup(
+        f'<figure class="code"><figcaption>{path.relative_to(ROOT)}, {thing.__qualname__}'
+        f'</figcaption><pre class="scroll"><code>{highlight(code)}</code></pre></figure>'
     )
 
 
@@ -92,70 +94,48 @@ def _kind(token: tokenize.TokenInfo) -> str:
     return "word" if token.type == tokenize.NAME and keyword.iskeyword(token.string) else ""
 
 
-def matrix(values: Any, caption: str, digits: int = 4, signed: bool = False) -> str:
-    """A matrix of numbers, each cell the darker the larger its number."""
-    rows = [[float(x) for x in row] for row in values]
-    largest = max(abs(x) for row in rows for x in row) or 1.0
-    body = "".join(
-        f"<tr>{''.join(_cell(x, largest if signed else 1.0, digits) for x in row)}</tr>"
-        for row in rows
-    )
-    return f'<table class="matrix"><caption>{caption}</caption><tbody>{body}</tbody></table>'
-
-
-def _cell(value: float, largest: float, digits: int) -> str:
-    share = round(min(abs(value) / largest, 1.0), 3)
-    sign = ' class="minus"' if value < 0 else ""
-    return f'<td{sign} style="--v:{share}">{number(value, digits)}</td>'
-
-
-def number(value: float, digits: int) -> str:
-    """As the lessons print it: so many digits after the point, a real minus sign."""
+def number(value: float, digits: int = 0) -> str:
+    """So many digits after the point, commas at thousands, a real minus sign, no minus zero."""
     shown = f"{value:,.{digits}f}"
     return shown.replace("-", "−") if float(shown.replace(",", "")) else shown.lstrip("-")
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text, the rest numbers; cells are HTML."""
-    top = "".join(f"<th>{head}</th>" for head in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f'<div class="wide"><table class="plain"><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+@jinja2.pass_context
+def _number(context: jinja2.runtime.Context, value: float, digits: int = 0) -> str:
+    """As `number`; in Spanish, where a comma may be a decimal sign, with narrow spaces."""
+    shown = number(value, digits)
+    return shown.replace(",", "\u202f") if context["lang"] == "es" else shown
+
+
+def readable(piece: str) -> str:
+    """A piece of the vocabulary for a reader: what goes on with a word begins with a dash."""
+    if piece.startswith("▁"):
+        return piece.removeprefix("▁") or "▁"
+    return f"–{piece}" if piece.isalnum() else piece
+
+
+def ceiling(value: float) -> float:
+    """The end of an axis: the next of 1, 2, 4, 6, 8, 10 at the power of ten of a value."""
+    power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
+    return next(step * power for step in (1, 2, 4, 6, 8, 10) if step * power >= value)
+
+
+def pages(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The page of each language; a UserError where a template asks for what is not there."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-
-
-def figure(content: str, caption: str = "") -> str:
-    """Pictures or matrices side by side, as far as there is room, with a line of text."""
-    text = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f'<figure><div class="row">{content}</div>{text}</figure>'
-
-
-def template(name: str) -> string.Template:
-    """The prose of a language, or the page around it."""
-    return string.Template((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
-
-
-def page(parts: Mapping[str, Mapping[str, str]]) -> str:
-    """The whole page: for each language its template with the parts put in their places.
-
-    A placeholder without a part, or a part that no template asks for, is a ValueError.
-    """
-    articles = []
-    for language, own in parts.items():
-        text = template(language)
-        wanted = set(text.get_identifiers())
-        if wanted != set(own):
-            raise ValueError(f"expected the same parts in {language}, got {wanted ^ set(own)}")
-        body = text.substitute(own)
-        articles.append(f'<article lang="{language}">{_with_contents(body, language)}</article>')
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
-    return template("page").substitute(style=style, articles="\n".join(articles))
-
-
-def _with_contents(body: str, language: str) -> str:
-    """Puts a list of the stops after the introduction."""
-    stops = re.findall(r'<section id="([\w-]+)"[^>]*>\s*<h2>(.*?)</h2>', body)
-    items = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in stops)
-    contents = f"<nav><h2>{CONTENTS[language]}</h2><ol>{items}</ol></nav>"
-    return body.replace("<section", f"{contents}\n<section", 1)
+    environment.filters |= {"n": _number, "readable": readable, "ceiling": ceiling}
+    try:
+        return {
+            lang: environment.get_template(f"{lang}.html").render(
+                {**facts, "lang": lang, "f": formulas()}
+            )
+            for lang in LANGUAGES
+        }
+    except jinja2.TemplateError as error:
+        raise UserError(f"cannot write the tour: {error}") from error

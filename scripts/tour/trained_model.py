@@ -1,109 +1,271 @@
-"""Stops 9 to 11: what the trained model is made of, and what it looks at.
+"""Stops 5 to 13: what the trained model is made of, what it looks at, what each part is good for.
 
-Shapes: L layers, H heads, S source pieces, T target pieces, Q queries, K keys.
+Shapes: L layers, H heads, S source pieces, T target pieces, Q queries, K keys, D model width.
 """
 
+import contextlib
 import dataclasses
-from typing import cast
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from transformer.config import EOS_ID, UserError, model_config
+from scripts.tour import lessons
+from scripts.tour.walk import FOLLOWED, find_word
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
+from transformer.decoding.search import greedy_search
 from transformer.explain.render import sharpest
 from transformer.explain.trace import Trace, trace
-from transformer.model import EncoderLayer, Transformer
+from transformer.model import EncoderLayer, Transformer, source_batch
 from transformer.text.tokenizer import Word
 from transformer.translation.translator import Translator
 
-# The sentence of the lessons, from Spanish, where nothing stands for "it".
-SENTENCE = "El animal no cruzó la calle porque estaba demasiado cansado."
+# The sentence of stop 12, from Spanish, where nothing stands for "it".
+TIRED = "El animal no cruzó la calle porque estaba demasiado cansado."
 FORCED = "The animal didn't cross the street because it was too tired."
 STEPPED = "¿Dónde está la biblioteca?"
 PAPER_VOCABULARY = 37_000
+PAPER_MILLIONS = {"base": 65, "big": 213}  # its table 3
+KINDS = ("embedding", "self_attention", "cross_attention", "feed_forward", "norm")
+NAMED = 0.4  # of a head's attention, from which on it has the name of what gets it
+N_UNITS, N_WORDS = 3, 8
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Stack:
-    """Stop 9: the layers of the model."""
+def parts(model: nn.Module) -> dict[str, int]:
+    """How many parameters there are of each kind, and in all, and how many are biases."""
+    counts: Counter[str] = Counter()
+    for name, parameter in model.named_parameters():
+        kind = next((kind for kind in KINDS if kind in name), "positions")
+        counts.update({kind: parameter.numel(), "all": parameter.numel()})
+        counts["biases"] += parameter.numel() if name.endswith("bias") else 0
+    return dict(counts)
 
-    parameters: int
-    paper_parameters: int  # of the preset `base` with the paper's vocabulary
-    shapes: int  # different shapes of layer in the encoder
-    likeness: Tensor  # (L, L), cosine of the encoder layers' weights with each other
-    positions: Tensor  # (24, 48), the first channels of the first position codes
+
+def paper() -> dict[str, Any]:
+    """The paper's two models with its vocabulary, counted, beside what it says of them."""
+    shown = {}
+    for preset, millions in PAPER_MILLIONS.items():
+        with torch.device("meta"):
+            model = Transformer(model_config(preset, vocab_size=PAPER_VOCABULARY))
+        counts = parts(model)
+        rest, width = counts["all"] - counts["embedding"], model.config.d_model
+        shown[preset] = {
+            **counts,
+            "d_model": width,
+            "d_ff": model.config.d_ff,
+            "layers": model.config.n_encoder_layers,
+            "rest": rest,
+            "said": millions,
+            # with how many pieces the count would round to what the paper says
+            "pieces": [math.ceil((1e6 * (millions + off) - rest) / width) for off in (-0.5, 0.5)],
+        }
+    return shown
 
 
-def stack(model: Transformer) -> Stack:
-    """Counts and compares the layers."""
-    with torch.device("meta"):
-        paper = Transformer(model_config("base", vocab_size=PAPER_VOCABULARY))
-    layers = [cast(EncoderLayer, layer) for layer in model.encoder]
-    with torch.no_grad():
-        rows = torch.stack([
-            torch.cat([p.flatten().float() for n, p in layer.named_parameters() if "norm" not in n])
-            for layer in layers
-        ])  # fmt: skip
-        rows = rows / rows.norm(dim=1, keepdim=True)
-        positions = model.positions(0, 24)[:, :48]
-    return Stack(
-        parameters=sum(p.numel() for p in model.parameters()),
-        paper_parameters=sum(p.numel() for p in paper.parameters()),
-        shapes=len({tuple(p.shape for p in layer.parameters()) for layer in layers}),
-        likeness=rows @ rows.T,
-        positions=positions,
-    )
+def stack(model: Transformer) -> dict[str, Any]:
+    """Stop 9: counts and compares the layers."""
+    rows = torch.stack([
+        torch.cat([p.flatten().float() for n, p in layer.named_parameters() if "norm" not in n])
+        for layer in model.encoder
+    ])  # fmt: skip
+    rows = rows / rows.norm(dim=1, keepdim=True)
+    return {
+        "config": model.config,
+        "parts": parts(model),
+        "paper": paper(),
+        "likeness": (rows @ rows.T).tolist(),  # (L, L), cosine of the encoder layers' weights
+        "positions": model.positions(0, 24)[:, :48].tolist(),
+    }
+
+
+def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
+    """Stops 5 to 8: the first encoder layer on the sentence of the walk."""
+    layer = cast(EncoderLayer, model.encoder[0])
+    src = source_batch([traced.source_ids[:-1]])
+    pre = model.config.norm == "pre"
+
+    def attended(x: Tensor) -> Tensor:
+        y = layer.self_residual.norm(x) if pre else x
+        return layer.self_attention(y, layer.self_attention.kv(y))
+
+    x = model.embed(src)
+    heads = lessons.heads(layer.self_attention, layer.self_residual.norm(x) if pre else x)
+    plain = model.embedding(src) * math.sqrt(model.config.d_model)
+    order = torch.arange(src.size(1)).flip(0)
+    moved = attended(model.embed(src[:, order]))[:, order]
+    longer = torch.nn.functional.pad(src, (0, 5), value=PAD_ID)
+    own = layer(x, src[:, None, None] != PAD_ID)
+    masked = layer(model.embed(longer), (longer != PAD_ID)[:, None, None])[:, : src.size(1)]
+    open_to_all = torch.ones_like(longer, dtype=torch.bool)[:, None, None]
+    unmasked = layer(model.embed(longer), open_to_all)[:, : src.size(1)]
+    return {
+        "heads": heads.weights.tolist(),
+        "bound": bound(heads.difference),
+        "soft": float(heads.weights.amax(-1).mean()),
+        "sharp": float(heads.undivided.amax(-1).mean()),
+        "shuffled": bound(
+            float((attended(plain[:, order])[:, order] - attended(plain)).abs().max())
+        ),
+        "shuffled_codes": _change(moved, attended(x)),
+        "padded": bound(float((masked - own).abs().max())),
+        "padding_seen": _change(unmasked, own),
+    }
+
+
+def bound(difference: float) -> float:
+    """A power of ten, 1e-5 at least, that a difference by rounding stays below on any machine."""
+    return float(10.0 ** max(-5, math.ceil(math.log10(max(difference, 1e-9)))))
+
+
+def _change(x: Tensor, of: Tensor) -> float:
+    """How far vectors have moved, as a share of their length."""
+    return float(((x - of).norm(dim=-1) / of.norm(dim=-1)).mean())
+
+
+def norms(model: Transformer, traced: Trace) -> list[tuple[float, float]]:
+    """Stop 10: how large the numbers of a vector are before and after each norm of the encoder.
+
+    The root of the mean square, over the pieces; one pair for each norm.
+    """
+    sizes: list[tuple[float, float]] = []
+
+    def watch(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        before, after = (float(x.pow(2).mean(-1).sqrt().mean()) for x in (inputs[0], output))
+        sizes.append((before, after))
+
+    with _hooked(model, lambda name: name.startswith("encoder") and name.endswith("norm"), watch):
+        model.encode(source_batch([traced.source_ids[:-1]]))
+    return sizes
+
+
+@contextlib.contextmanager
+def _hooked(
+    model: nn.Module, chosen: Callable[[str], bool], hook: Callable[..., Any]
+) -> Iterator[None]:
+    """Calls a hook after the modules of the names chosen; what it returns replaces their output."""
+    handles = [
+        module.register_forward_hook(hook)
+        for name, module in model.named_modules()
+        if chosen(name) and not isinstance(module, nn.Identity)
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _nothing(*call: Any) -> Tensor:
+    return torch.zeros_like(call[-1])
+
+
+def _unchanged(*call: Any) -> Tensor:
+    return cast(Tensor, call[1][0])
+
+
+OFF: dict[str, tuple[Callable[[str], bool], Callable[..., Tensor]]] = {
+    "whole": (lambda name: False, _nothing),
+    "positions": (lambda name: name == "positions", _nothing),
+    "norm": (lambda name: name.endswith("norm"), _unchanged),
+    "feed_forward": (lambda name: name.endswith("feed_forward"), _nothing),
+    "encoder": (
+        lambda name: name.startswith("encoder") and name.endswith("self_attention"), _nothing),
+    "decoder": (
+        lambda name: name.startswith("decoder") and name.endswith("self_attention"), _nothing),
+    "cross": (lambda name: name.endswith("cross_attention"), _nothing),
+}  # fmt: skip
+
+
+def switched_off(translator: Translator, traced: Trace) -> dict[str, tuple[str, float]]:
+    """Stop 10: what becomes of a sentence without a part of the model.
+
+    The translation, and the probability that the rest gives to a piece of the whole model's
+    translation (the geometric mean).
+    """
+    model, rows = translator.model, {}
+    src = source_batch([traced.source_ids[:-1]])
+    read, wanted = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]]), list(traced.target_ids)
+    for name, (chosen, hook) in OFF.items():
+        with _hooked(model, chosen, hook):
+            shares = model(src, read)[0].log_softmax(-1)[range(len(wanted)), wanted]
+            ids = greedy_search(model, src)[0].ids
+        rows[name] = translator.tokenizer.decode(ids), float(shares.mean().exp())
+    return rows
+
+
+def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[str, Any]:
+    """Stop 10: what units of the first feed-forward network answer to.
+
+    Those that the word followed excites most beside their mean over the texts, each with the
+    pieces of the texts that excite it most.
+    """
+    model = translator.model
+    layer = cast(EncoderLayer, model.encoder[0])
+    activation, answers = layer.feed_forward.activation, []
+    row = find_word(traced.source_words, FOLLOWED).first
+    src = source_batch([list(traced.source_ids[:-1]), *map(translator.source_ids, texts)])
+    with _hooked(activation, lambda name: True, lambda *call: answers.append(call[-1])):
+        layer(model.embed(src), (src != PAD_ID)[:, None, None])
+    hidden, kept = answers[0][1:], src[1:] != PAD_ID
+    ids, values = src[1:][kept].tolist(), hidden[kept]  # (N,), (N, F)
+    own = answers[0][0, row]
+    chosen = (own / (values.mean(0) + 0.05)).topk(N_UNITS).indices.tolist()
+    shown = []
+    for unit in chosen:
+        best: dict[int, float] = {}
+        for place in values[:, unit].argsort(descending=True).tolist():
+            best.setdefault(ids[place], float(values[place, unit]))
+            if len(best) == N_WORDS:
+                break
+        pieces = translator.tokenizer.pieces(list(best))
+        shown.append((unit, float(own[unit]), list(zip(pieces, best.values(), strict=True))))
+    return {"texts": len(texts), "awake": float((values > 0).float().mean()), "units": shown}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tie:
     """The head of a kind of attention that ties a word to another most, and a third beside it."""
 
-    place: tuple[int, int]  # layer and head, from 0
+    layer: int  # from 1
+    head: int
     weight: float
     rival: float  # what the same head gives to the other word
     won: int  # heads that look more at the first word than at the other
+    of: int  # heads
+    own: int  # its place in `every`
+    every: list[tuple[float, float]]  # of each head, what the two words get
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Looks:
-    """Stop 11: the sentence as the model translates it, and with the lessons' translation."""
-
-    free: Trace
-    forced: Trace
-    encoder: Tie  # from "cansado" to "animal", beside "calle"
-    decoder: Tie  # from the step that writes "it" to "animal", beside "street"
-    chance: float  # of "it" at its step
-    layer: int  # whose cross-attention is sharpest
-
-
-def look(translator: Translator) -> Looks:
-    """Traces the sentence twice and finds the heads that tie the words."""
-    free = trace(translator, SENTENCE)
-    ids = (*translator.tokenizer.encode(FORCED), EOS_ID)
-    forced = trace(translator, SENTENCE, ids)
-    source, target = forced.source_words, forced.target_words
-    animal, street, tired = (word(source, w) for w in ("animal", "calle", "cansado"))
-    it, beast, road = (word(target, w) for w in ("it", "animal", "street"))
+def looks(translator: Translator) -> dict[str, Any]:
+    """Stop 12: the sentence as the model translates it, and with the lessons' translation."""
+    free = trace(translator, TIRED)
+    forced = trace(translator, TIRED, (*translator.tokenizer.encode(FORCED), EOS_ID))
+    source, target = free.source_words, forced.target_words
+    animal, street, tired = (find_word(source, w) for w in ("animal", "calle", "cansado"))
+    it, beast, road = (find_word(target, w) for w in ("it", "animal", "street"))
     # The step that writes "it" reads the piece before it; its column 0 is the start mark.
-    return Looks(
-        free=free,
-        forced=forced,
-        encoder=tie(free.encoder, tired.first, animal, street),
-        decoder=tie(forced.decoder, it.first, *(
-            dataclasses.replace(w, first=w.first + 1, last=w.last + 1) for w in (beast, road)
-        )),
-        chance=forced.probabilities[it.first],
-        layer=sharpest(forced.cross),
-    )  # fmt: skip
-
-
-def word(words: tuple[Word, ...], text: str) -> Word:
-    """The first word written so; a UserError where there is none."""
-    for candidate in words:
-        if candidate.text == text:
-            return candidate
-    raise UserError(f"expected the word {text!r} among {' '.join(w.text for w in words)}")
+    later = [dataclasses.replace(w, first=w.first + 1, last=w.last + 1) for w in (beast, road)]
+    layer = sharpest(forced.cross)
+    kinds = {"encoder": free.encoder, "decoder": forced.decoder, "cross": forced.cross}
+    read = ("<s>", *forced.target_pieces[:-1])
+    columns = {"encoder": free.source_pieces, "decoder": read, "cross": free.source_pieces}
+    return {
+        "free": free,
+        "forced": forced,
+        "read": read,
+        "encoder": tie(free.encoder, tired.first, animal, street),
+        "decoder": tie(forced.decoder, it.first, *later),
+        "chance": forced.probabilities[it.first],
+        "choices": [(c.piece, c.probability) for c in forced.steps[it.first][:5]],
+        "cross_layer": layer + 1,
+        "cross": forced.cross[layer].mean(0).tolist(),
+        "maps": {kind: maps.tolist() for kind, maps in kinds.items()},
+        "columns": columns,
+        "roles": {kind: roles(kind, maps, columns[kind]) for kind, maps in kinds.items()},
+    }
 
 
 def tie(maps: Tensor, row: int, to: Word, rival: Word) -> Tie:
@@ -112,8 +274,43 @@ def tie(maps: Tensor, row: int, to: Word, rival: Word) -> Tie:
     other = maps[:, :, row, rival.first : rival.last].sum(-1)
     layer, head = divmod(int(wanted.argmax()), wanted.size(1))
     return Tie(
-        place=(layer, head),
+        layer=layer + 1,
+        head=head + 1,
         weight=float(wanted[layer, head]),
         rival=float(other[layer, head]),
         won=int((wanted > other).sum()),
+        of=wanted.numel(),
+        own=int(wanted.argmax()),
+        every=list(zip(wanted.flatten().tolist(), other.flatten().tolist(), strict=True)),
     )
+
+
+def roles(kind: str, maps: Tensor, columns: Sequence[str]) -> list[list[tuple[str, float]]]:
+    """For each layer and head, where most of its attention goes by name, and how much.
+
+    (L, H, Q, K) -> L x H. The first row of the decoder, which sees itself alone, does not count.
+    """
+    n_rows, n_columns = maps.shape[-2:]
+    place = torch.arange(n_columns)
+    away = place - torch.arange(n_rows)[:, None]  # (Q, K)
+    marks = [not any(map(str.isalnum, piece)) for piece in columns]
+    masks = {"marks": torch.tensor(marks).expand(n_rows, -1)}
+    if kind == "cross":
+        nearest = maps.mean((0, 1))[:, :-1].argmax(-1)
+        masks |= {"aligned": place == nearest[:, None]}
+    else:
+        masks |= {"previous": away == -1, "same": away == 0}
+    if kind == "decoder":
+        masks |= {"start": (place == 0).expand(n_rows, -1)}
+    else:
+        masks |= {"end": (place == n_columns - 1).expand(n_rows, -1)}
+    if kind == "encoder":
+        masks |= {"next": away == 1}
+    first = int(kind == "decoder")
+    shares = {name: (maps * mask)[..., first:, :].sum(-1).mean(-1) for name, mask in masks.items()}
+    names = list(shares)
+    best = torch.stack(list(shares.values())).max(0)  # (L, H)
+    return [
+        [(names[n] if share >= NAMED else "mixed", share) for n, share in zip(*layer, strict=True)]
+        for layer in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]

@@ -1,9 +1,10 @@
-"""The attention tour: its numbers are the lessons', its page stands alone, both languages whole."""
+"""The attention tour: its numbers are the lessons' and the model's, its pages stand alone."""
 
+import hashlib
 import html.parser
 import json
 import re
-import string
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,22 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from scripts.tour import __main__ as command
-from scripts.tour import captions, comparison, digits, exhibits, figures, lessons
+from scripts.tour import comparison, cost, digits, facts, lessons, trained_model
 from scripts.tour import page as html_page
+from scripts.tour import walk as one_sentence
 from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
+from transformer.checkpoint.locate import WEIGHTS, find, models
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError, model_config
 from transformer.decoding.search import greedy_search
-from transformer.model import source_batch
-from transformer.translation.translator import Translator
+from transformer.explain.trace import trace
+from transformer.model import EncoderLayer, MultiHeadAttention, source_batch
 
 ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "transformer" / "serving" / "tour"
 LANGUAGES = ("es", "en")
-VOID = {"meta", "input", "br", "rect", "line", "circle", "path"}
+AGAIN = "run `python -m scripts.tour` again and commit transformer/serving/tour"
+VOID = {"meta", "link", "rect", "line", "circle", "path", "polyline"}
 
 
 def near(actual: Tensor, expected: list[list[float]], digits: int = 4) -> None:
@@ -68,7 +73,9 @@ def test_stop_5_the_division_by_8() -> None:
 
 
 def test_stop_6_eight_heads() -> None:
-    found = lessons.heads()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        found = lessons.heads(MultiHeadAttention(512, 8), 3 * torch.randn(1, 4, 512))
     assert found.weights.shape == (8, 4, 4)
     assert found.difference < 1e-5
     assert_close(found.weights.sum(-1), torch.ones(8, 4))
@@ -109,7 +116,7 @@ def recurrent_model() -> Recurrent:
     ).eval()
 
 
-def test_stop_12_decoding_in_pieces_is_decoding_at_once(recurrent_model: Recurrent) -> None:
+def test_stop_14_decoding_in_pieces_is_decoding_at_once(recurrent_model: Recurrent) -> None:
     src = torch.tensor([[4, 5, 6, 7, EOS_ID], [8, 9, EOS_ID, PAD_ID, PAD_ID]])
     tgt = torch.tensor([[BOS_ID, 4, 5, 6, 7, 8, 9]]).expand(2, -1)
     with torch.no_grad():
@@ -122,97 +129,139 @@ def test_stop_12_decoding_in_pieces_is_decoding_at_once(recurrent_model: Recurre
     assert_close(torch.cat(parts, 1), whole)
 
 
-def test_stop_12_padding_and_rows_change_nothing(recurrent_model: Recurrent) -> None:
+def test_stop_14_padding_and_rows_change_nothing(recurrent_model: Recurrent) -> None:
     short, long = [8, 9], [4, 5, 6, 7, 10, 11]
     together: Any = greedy_search(recurrent_model, source_batch([short, long]))  # type: ignore[arg-type]
     alone: Any = [greedy_search(recurrent_model, source_batch([s]))[0] for s in (short, long)]  # type: ignore[arg-type]
     assert [h.ids for h in together] == [h.ids for h in alone]
 
 
-def test_stop_12_the_two_are_of_about_the_same_size() -> None:
+def test_stop_14_the_two_are_of_about_the_same_size() -> None:
     sizes = [sum(p.numel() for p in m.parameters()) for m in comparison.models(2000).values()]
     assert max(sizes) / min(sizes) < 1.1
 
 
-def runner(name: str, bleu: float) -> dict[str, Any]:
-    laps = [{"seconds": 20.0 * n, "loss": 1.0, "bleu": bleu * n / 3} for n in (1, 2, 3)]
-    score = {"value": bleu, "low": bleu - 2, "high": bleu + 2}
-    return {"name": name, "parameters": 1000, "laps": laps, "test": score,
-            "sentences": 500, "tokens": 13.0}  # fmt: skip
-
-
-@pytest.mark.parametrize(("other", "word"), [(41.0, "overlap"), (30.0, "do not overlap")])
-def test_stop_12_says_whether_the_difference_counts(other: float, word: str) -> None:
-    runners = [runner("Transformer", 40.0), runner("GRU", other)]
-    assert f"intervals {word}" in captions.verdict(runners, "en")
-    assert ("no se solapan" in captions.verdict(runners, "es")) == (other == 30.0)
+def test_stop_13_pairs_grow_with_the_square_and_positions_with_the_length() -> None:
+    short, long = cost.counted(100), cost.counted(200)
+    assert long["each"] == 2 * short["each"]
+    assert long["pairs"] == 4 * short["pairs"]
+    even = cost.counted(cost.break_even())
+    assert even["each"] == even["pairs"]
+    tried = cost.timed((4, 8), repeats=1)
+    assert {name: len(times) for name, times in tried.items()} == {"each": 2, "pairs": 2}
 
 
 @pytest.fixture(scope="session")
-def page() -> str:
-    """The page with the released model; what is trained is replaced by small invented results."""
-    classified = {
-        "test_images": 3,
-        "parameters": {"attention": 1, "perceptron": 2, "linear": 3},
-        "accuracy": {"attention": [9.0], "perceptron": [8.0], "linear": [7.0]},
-        "images": [[0.5] * 64],
-        "labels": [1],
-        "guesses": [1],
-        "weights": [[1 / 16] * 16],
-    }
-    reading = {"Transformer": [1.0, 2.0], "GRU": [3.0, 4.0]}
-    runners = [runner("Transformer", 40.0), runner("GRU", 41.0)]
-    trained = exhibits.Trained(classified, runners, reading, (8, 16), Settings())
-    translator = Translator.load(ROOT / "checkpoints" / "es-en", "cpu", "float32")
-    found = exhibits.Findings.collect(translator, trained)
-    return html_page.page({lang: exhibits.exhibits(found, lang) for lang in LANGUAGES})
+def found() -> dict[str, Any]:
+    """What the command finds now; what is trained or timed is as it was kept."""
+    trained = command.trained(command.RESULTS, Settings(), lambda _: None)
+    return facts.collect(None, trained)
 
 
-def article(page: str, language: str) -> str:
-    found = re.search(rf'<article lang="{language}">(.*?)</article>', page, re.DOTALL)
-    assert found
-    return found[1]
+@pytest.fixture(scope="session")
+def made(found: Mapping[str, Any]) -> dict[str, str]:
+    """The pages as the command would write them now."""
+    return html_page.pages(found)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_all_twelve_stops(page: str, language: str) -> None:
-    body = article(page, language)
-    stops = re.findall(rf'<section id="{language}-(\d+)" data-stop="(\d+)">\s*<h2>(\d+)\.', body)
-    assert stops == [(str(n),) * 3 for n in range(1, 13)]
-    assert re.findall(rf'<a href="#{language}-(\d+)">', body) == [str(n) for n in range(1, 13)]
-    for stop in re.findall(r"<section.*?</section>", body, re.DOTALL):
-        assert stop.count("<math") >= 1
-        assert stop.count('<figure class="code">') >= 1
-        assert "<svg" in stop or "<table" in stop
+@pytest.fixture(scope="module", params=LANGUAGES)
+def page(request: pytest.FixtureRequest) -> str:
+    """A page as it is shipped."""
+    return (SHIPPED / f"{request.param}.html").read_text(encoding="utf-8")
 
 
-def test_both_languages_show_the_same_numbers(page: str) -> None:
-    cells = [
-        [
-            cell.replace("\u202f", ",")
-            for cell in re.findall(r"<td[^>]*>([−\d.,\u202f]+)</td>", body)
-        ]
-        for body in (article(page, language) for language in LANGUAGES)
-    ]
-    assert len(cells[0]) > 100
-    assert cells[0] == cells[1]
+def test_what_was_trained_was_trained_by_these_settings() -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError(f"scripts/tour/results.json is of other settings: {AGAIN}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "timed"),
+                             (digits, "classify")):  # fmt: skip
+            patch.setattr(module, name, refuse)
+        command.trained(command.RESULTS, Settings(), lambda _: None)
 
 
-def test_the_lessons_numbers_stand_on_the_page(page: str) -> None:
-    for number in ("0.6285", "0.5584", "0.9647", "0.8808", "0.2046", "63,082,496"):
-        assert number in article(page, "en")
+def test_the_shipped_pages_are_of_the_released_model(page: str) -> None:
+    weights = (find(models()[facts.LANGS]) / WEIGHTS).read_bytes()
+    named = re.search(r'<meta name="model" content="sha256:(\w+)">', page)
+    assert named
+    assert named[1] == hashlib.sha256(weights).hexdigest(), f"the model has changed: {AGAIN}"
 
 
-def test_the_page_loads_nothing(page: str) -> None:
-    addresses = re.findall(r"""(?:src|href|url|action)\s*[=(]\s*["']?([^"'\s)>]+)""", page)
-    assert [a for a in addresses if not a.startswith("#")] == []
-    assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= {
-        "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"
-    }  # fmt: skip
-    assert "@import" not in page
+NUMBER = re.compile(r"−?\d[\d,\u202f]*(?:\.\d+)?")
 
 
-def test_the_page_is_well_formed(page: str) -> None:
+def told(page: str) -> tuple[str, list[str]]:
+    """The words of a page and its numbers, without what a broken model writes and pictures."""
+    page = re.sub(r'<table class="plain steps off">.*?</table>', "", page, flags=re.DOTALL)
+    text = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", page, flags=re.DOTALL)
+    return NUMBER.sub("#", " ".join(text.split())), NUMBER.findall(text)
+
+
+def off_by(shown: str, now: str) -> float:
+    """How far two numbers are apart, in units of the last digit; whole ones to 100 are rounded."""
+    values = [float(text.replace(",", "").replace("\u202f", "").replace("−", "-"))
+              for text in (shown, now)]  # fmt: skip
+    digits = len(shown.partition(".")[2])
+    exact = not digits and max(values) > 100
+    return float("inf") if exact and shown != now else abs(values[0] - values[1]) * 10**digits
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_shipped_numbers_are_those_of_the_code(made: Mapping[str, str], lang: str) -> None:
+    words, numbers = told((SHIPPED / f"{lang}.html").read_text(encoding="utf-8"))
+    words_now, numbers_now = told(made[lang])
+    assert words == words_now, AGAIN
+    apart = [(a, b) for a, b in zip(numbers, numbers_now, strict=True) if off_by(a, b) > 1.01]
+    assert not apart, AGAIN
+    assert len(numbers) > 1500
+
+
+def test_a_number_that_is_not_the_codes_is_found(made: Mapping[str, str]) -> None:
+    assert off_by("0.628", "0.629") < 1.01
+    assert off_by("0.628", "0.631") > 1.01
+    assert off_by("63,082,496", "63,082,497") > 1.01
+    _, numbers = told(made["en"])
+    assert {"63,082,496", "214,245,376", "0.6285", "0.9647", "0.2046"} <= {*numbers}
+
+
+def test_both_languages_show_the_same_numbers() -> None:
+    numbers = [
+        [n.replace("\u202f", ",") for cell in re.findall(r"<td[^>]*>([^<]*)</td>", text)
+         for n in NUMBER.findall(cell)]
+        for text in ((SHIPPED / f"{lang}.html").read_text(encoding="utf-8") for lang in LANGUAGES)
+    ]  # fmt: skip
+    assert len(numbers[0]) > 1000
+    assert numbers[0] == numbers[1]
+
+
+def test_a_page_is_whole(page: str) -> None:
+    stops = re.findall(r'<section class="stop" id="stop-(\d+)">.*?</section>', page, re.DOTALL)
+    assert stops == [str(n) for n in range(1, 15)]
+    for number in stops:
+        body = page.partition(f'id="stop-{number}">')[2].partition("</section>")[0]
+        assert "<math" in body or number == "10"
+        assert '<figure class="code">' in body
+        assert '<details class="exercise">' in body
+        assert "<svg" in body or "<table" in body
+    assert re.findall(r'class="step" id="walk-(\d+)"', page) == [str(n) for n in range(1, 16)]
+    for name in ("consulta", "query", "clave", "key", "valor", "value", "máscara", "mask"):
+        assert re.search(rf"<dt>.*\b{name}\b.*</dt>", page)
+
+
+def test_a_page_loads_nothing_but_what_is_beside_it(page: str) -> None:
+    loaded = set(
+        re.findall(r'<(?:link|script|img|source|iframe)[^>]*?(?:href|src)="([^"]*)"', page)
+    )
+    assert loaded == {*command.BESIDE}
+    for name in command.BESIDE:
+        text = (SHIPPED / name).read_text(encoding="utf-8")
+        assert not re.search(r"https?://(?!www\.w3\.org)|@import|url\(|\bimport\b", text)
+    assert not re.search(r'\sstyle="|<style|\son\w+="|<script>', page)  # a server forbids them
+    assert len(page.encode()) < 1_500_000
+
+
+def test_a_page_is_well_formed(page: str) -> None:
     open_tags: list[str] = []
 
     class Reader(html.parser.HTMLParser):
@@ -225,36 +274,63 @@ def test_the_page_is_well_formed(page: str) -> None:
 
     Reader().feed(page)
     assert not open_tags
+    names = re.findall(r'\bid="([^"]*)"', page)
+    assert len(names) == len({*names})
+    assert {*re.findall(r'href="#([^"]*)"', page)} <= {*names}
 
 
-def test_no_placeholder_is_left_and_templates_ask_for_the_same(page: str) -> None:
-    assert not re.findall(r"\$[a-z]\w+", page)
-    wanted = [set(html_page.template(language).get_identifiers()) for language in LANGUAGES]
-    assert wanted[0] == wanted[1]
+def test_the_walk_is_what_the_model_computes(found: Mapping[str, Any]) -> None:
+    translator, _ = facts.released(None)
+    model, walk = translator.model, found["walk"]
+    traced = trace(translator, one_sentence.SENTENCE)
+    layer = model.encoder[0]
+    assert isinstance(layer, EncoderLayer)
+    with torch.no_grad():
+        x = model.embed(source_batch([traced.source_ids[:-1]]))
+        after = layer(x, torch.ones(1, 1, 1, x.size(1), dtype=torch.bool))[0]
+        logits, _ = model.decode(
+            torch.tensor([[BOS_ID, *traced.target_ids[: walk["step"]]]]),
+            model.encode(source_batch([traced.source_ids[:-1]])),
+        )
+    row, shown = walk["row"], one_sentence.SHOWN
+    assert_close(torch.tensor(walk["x"]), x[0, :, :shown], atol=1e-4, rtol=0)
+    assert_close(torch.tensor(walk["fed"]), after[row, :shown], atol=1e-4, rtol=0)
+    near(torch.tensor(walk["weights"]), traced.encoder[0, walk["head"] - 1].tolist())
+    assert_close(torch.tensor(walk["logits"]), logits[0, -1].topk(5).values, atol=1e-3, rtol=0)
+    weights = torch.tensor(walk["weights"][row]) @ torch.tensor(walk["value"])
+    near(weights[None], [walk["mixture"]], digits=3)
+
+
+def test_a_part_that_is_switched_off_is_missed(found: Mapping[str, Any]) -> None:
+    off = found["off"]
+    assert off["whole"][0] == found["walk"]["target"]
+    assert max(chance for _, chance in off.values()) == off["whole"][1]
+    assert off["cross"][1] < off["whole"][1] / 10
+
+
+def test_heads_are_named_by_what_they_look_at() -> None:
+    eye = torch.eye(4)
+    before = torch.zeros(4, 4)
+    before[0, 0] = before[1, 0] = before[2, 1] = before[3, 2] = 1
+    maps = torch.stack([eye, before, torch.full((4, 4), 0.25)])[None]
+    names = [name for name, _ in trained_model.roles("encoder", maps, ["▁a", "▁b", "c", "</s>"])[0]]
+    assert names == ["same", "previous", "mixed"]
 
 
 def test_code_is_that_of_the_source() -> None:
-    shown = exhibits.codes()
-    wanted = {name for name in html_page.template("en").get_identifiers() if name.endswith("_code")}
-    assert set(shown) == wanted
-    source = (ROOT / "transformer" / "model.py").read_text(encoding="utf-8").splitlines()
-    where = re.search(r"transformer/model\.py, (\d+)–(\d+)", shown["heads_code"])
-    assert where
-    code = re.search(r"<code>(.*?)</code>", shown["heads_code"], re.DOTALL)
-    assert code
-    plain = html.unescape(re.sub("<[^>]*>", "", code[1])).splitlines()
-    lines = source[int(where[1]) - 1 : int(where[2])]
-    assert [line.strip() for line in lines] == [line.strip() for line in plain]
-
-
-def test_code_that_is_gone_is_an_error() -> None:
+    source = (ROOT / "transformer" / "model.py").read_text(encoding="utf-8")
+    shown = facts.codes()["heads"]
+    code = re.findall(r"<code>(.*?)</code>", shown, re.DOTALL)[1]
+    lines = [line.strip() for line in html.unescape(re.sub("<[^>]*>", "", code)).splitlines()]
+    assert "\n".join(lines) in "\n".join(line.strip() for line in source.splitlines())
+    assert "transformer/model.py, MultiHeadAttention.forward" in shown
     with pytest.raises(ValueError, match="expected a line with 'no such line'"):
         html_page.snippet(lessons.masks, "no such line")
 
 
-def test_a_page_without_a_part_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected the same parts in en"):
-        html_page.page({"en": {"model_name": "m"}})
+def test_a_page_without_a_fact_is_refused() -> None:
+    with pytest.raises(UserError, match="cannot write the tour: 'stack' is undefined"):
+        html_page.pages({"digest": "0"})
 
 
 def test_highlighting_keeps_the_text() -> None:
@@ -273,7 +349,12 @@ def test_a_minus_is_a_minus_and_zero_has_none() -> None:
 
 @pytest.mark.parametrize("piece", [("▁casa", "casa"), ("ó", "–ó"), (".", "."), ("▁", "▁")])
 def test_pieces_are_readable(piece: tuple[str, str]) -> None:
-    assert figures.readable(piece[0]) == piece[1]
+    assert html_page.readable(piece[0]) == piece[1]
+
+
+@pytest.mark.parametrize(("value", "end"), [(0.3, 1), (1, 1), (41, 60), (100, 100), (6100, 8000)])
+def test_an_axis_ends_at_a_round_number(value: float, end: float) -> None:
+    assert html_page.ceiling(value) == end
 
 
 def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> None:
@@ -283,13 +364,12 @@ def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> N
         calls.append(1)
         return len(calls)
 
-    assert [command.kept(tmp_path, "x", (1, 2), work) for _ in range(3)] == [1, 1, 1]
-    assert command.kept(tmp_path, "x", (1, 3), work) == 2
-    assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["x"]["result"] == 2
-
-
-def test_templates_are_templates() -> None:
-    assert all(isinstance(html_page.template(lang), string.Template) for lang in LANGUAGES)
+    path = tmp_path / "results.json"
+    assert [command.kept(path, "x", (1, 2), work)["result"] for _ in range(3)] == [1, 1, 1]
+    assert command.kept(path, "x", (1, 3), work)["result"] == 2
+    record = json.loads(path.read_text(encoding="utf-8"))["x"]
+    assert record["result"] == 2
+    assert record["machine"]["torch"] == torch.__version__
 
 
 @pytest.mark.slow
@@ -310,6 +390,10 @@ def test_the_whole_tour_in_one_command(
         lines = ["es\ten", *("\t".join(pair) for pair in chosen)]
         (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     files = [f for n in ("train", "dev", "test") for f in (f"--{n}", str(tmp_path / f"{n}.tsv"))]
-    assert command.main([*files, "--epochs", "1", "--output", str(tmp_path / "tour")]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "tour" / "index.html")
-    assert "es-12" in (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
+    folder, results = tmp_path / "tour", tmp_path / "results.json"
+    arguments = [*files, "--epochs", "1", "--output", str(folder), "--results", str(results)]
+    assert command.main(arguments) == 0
+    pages = [folder / f"{lang}.html" for lang in LANGUAGES]
+    assert capsys.readouterr().out.split() == [*map(str, pages)]
+    assert "1 pasada cada uno" in pages[0].read_text(encoding="utf-8")
+    assert {path.name for path in folder.iterdir()} == {*command.BESIDE, "es.html", "en.html"}

@@ -1,0 +1,121 @@
+"""Everything that the templates show, by the name that they ask for."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from markupsafe import Markup
+
+from scripts.tour import comparison, cost, digits, lessons, page, trained_model, walk
+from scripts.tour.recurrent import Recurrent
+from transformer import model as network
+from transformer.checkpoint.locate import WEIGHTS, find
+from transformer.corpus.readers import read_pairs
+from transformer.decoding import search
+from transformer.explain import trace as insight
+from transformer.translation.directions import load
+from transformer.translation.translator import Translator
+
+LANGS = ("es", "en")
+N_TEXTS = 200  # of the development set, for the units of stop 10
+
+
+def released(model: str | None) -> tuple[Translator, str]:
+    """The model from Spanish to English, and the SHA-256 of its weights."""
+    directions = load(model, device="cpu", compute_type="float32", guard=False)
+    folder = find(directions.folders[LANGS])
+    digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+    return directions.plain(LANGS), digest
+
+
+@torch.inference_mode()
+def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
+    """Asks the lessons, the source and the model; `trained` is what took longer."""
+    translator, digest = released(model)
+    network_, walked = translator.model, insight.trace(translator, walk.SENTENCE)
+    texts = [pair[0] for pair in read_pairs(comparison.Settings().dev, *LANGS)][:N_TEXTS]
+    return {
+        "digest": digest,
+        "model_name": Path(translator.name).name,
+        "lessons": worked(),
+        "walk": walk.walk(translator),
+        "real": trained_model.real_attention(network_, walked),
+        "stack": trained_model.stack(network_),
+        "norms": trained_model.norms(network_, walked),
+        "off": trained_model.switched_off(translator, walked),
+        "units": trained_model.units(translator, walked, texts),
+        "stepped": insight.trace(translator, trained_model.STEPPED),
+        "looks": trained_model.looks(translator),
+        "counted": {length: cost.counted(length) for length in cost.LENGTHS},
+        "break_even": cost.break_even(),
+        "layer": cost.layer_config(),
+        "n_images": digits.N_IMAGES,
+        "code": codes(),
+        **trained,
+    }
+
+
+def worked() -> dict[str, Any]:
+    """Stops 1 to 7, as they can be checked by hand."""
+    itself, first = lessons.hard()
+    mostly, mean = lessons.soft()
+    scores, context = lessons.recurrent()
+    masks = lessons.masks()
+    return {
+        "itself": mixed(itself),
+        "first": mixed(first),
+        "mostly": mixed(mostly),
+        "mean": mixed(mean),
+        "alone": mixed(lessons.self_attention()),
+        "scores": scores[0].tolist(),
+        "context": {**mixed(context), "state": lessons.DECODER.tolist()},
+        "scaled": {name: values[0].tolist() for name, values in lessons.scaled().items()},
+        "masks": {
+            "scores": masks.scores[0].tolist(),
+            "may_look": masks.may_look.float().tolist(),
+            "weights": masks.weights.tolist(),
+            "slip": masks.slip.tolist(),
+            "leaked": masks.leaked,
+        },
+        "quiz": lessons.quiz(),
+    }
+
+
+def mixed(mixture: lessons.Mixture) -> dict[str, list[list[float]]]:
+    """X, A and A X."""
+    return {
+        "x": mixture.values.tolist(),
+        "a": mixture.weights.tolist(),
+        "y": mixture.output.tolist(),
+    }
+
+
+def codes() -> dict[str, Markup]:
+    """The lines of the source that each stop shows."""
+    weights, many = network.attention_weights, network.MultiHeadAttention
+    shown: dict[str, Sequence[tuple[Any, str, str]]] = {
+        "hard": [(weights, "if mask is not None", "return")],
+        "soft": [(weights, "return", "return"), (lessons.Mixture, "return", "")],
+        "self": [(network.EncoderLayer.forward, "attend =", "")],
+        "recurrent": [(Recurrent.read, "weights =", "context")],
+        "scaled": [(many.kv, "def kv", ""), (weights, "scores =", "scores =")],
+        "heads": [(many._split, "def", ""), (many.forward, "def", "")],
+        "masks": [
+            (network.padding_mask, "def", ""),
+            (network.causal_mask, "return", ""),
+            (weights, "if mask is not None", "return"),
+        ],
+        "digits": [(digits.PatchClassifier, "def __init__", "return")],
+        "stack": [(network.Transformer.encode, "def", ""), (network.sinusoids, "positions =", "")],
+        "parts": [(network.Residual.forward, "def", ""), (network.FeedForward.forward, "def", "")],
+        "steps": [(search.greedy_search, "while True", "tokens = torch.cat")],
+        "maps": [(many.weights, "def", ""), (insight._watched, "def watch", "return module")],
+        "cost": [(cost.counted, "return", "")],
+        "race": [(Recurrent.encode, "def", "memory, _"), (network.EncoderLayer.forward, "def", "")],
+    }
+    return {
+        stop: Markup().join(page.snippet(*lines) for lines in of_stop)
+        for stop, of_stop in shown.items()
+    }

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
@@ -43,11 +43,14 @@ from transformer.serving.operations import (
 )
 from transformer.serving.scheduler import QueueFull, SchedulerStopped
 from transformer.serving.service import Service
+from transformer.text.language import LANGUAGES
 from transformer.translation.directions import Directions
 
 WEB = Path(__file__).resolve().parent / "web"
 PAGES = {"/": WEB / "index.html", "/docs": WEB / "docs.html"}
 PAGES |= {f"/{file.name}": file for file in sorted(WEB.iterdir())}
+TOUR = WEB.parent / "tour"  # written by scripts/tour, but for what its pages load
+PAGES |= {"/tour": TOUR, **{f"/tour/{file.name}": file for file in sorted(TOUR.iterdir())}}
 SCHEMA = "/openapi.json"
 FILE_PATIENCE = 10  # times the timeout of a text
 CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
@@ -85,7 +88,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     api, admission = Api(service, limits, metrics), Admission(limits)
     _add_api(app, api, admission, metrics)
     for path, file in PAGES.items():
-        app.add_route(path, _file(file), methods=["GET"])
+        app.add_route(path, _tour if file == TOUR else _file(file), methods=["GET"])
     app.openapi()  # made now, not when it is first asked for
 
     refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
@@ -147,6 +150,23 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
         return FileResponse(path)
 
     return endpoint
+
+
+async def _tour(request: Request) -> Response:
+    """To the page of a language: the one asked for, else the one that the browser prefers."""
+    lang = request.query_params.get("lang")
+    if lang not in LANGUAGES:
+        lang = preferred(request.headers.get("accept-language", ""))
+    return RedirectResponse(f"tour/{lang}.html", 302, {"Vary": "Accept-Language"})
+
+
+def preferred(accepted: str) -> str:
+    """The language that an Accept-Language header prefers (RFC 9110); English for any other."""
+    pattern = r"(?:^|,)\s*(en|es)\b[^,;]*(?:;\s*q=([01](?:\.\d{0,3})?))?"
+    wanted = [
+        (float(quality or 1), lang) for lang, quality in re.findall(pattern, accepted.lower())
+    ]
+    return max([(0.0, "en"), *wanted], key=lambda pair: pair[0])[1]
 
 
 def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> None:

@@ -185,6 +185,14 @@ def word_file(xml: str) -> bytes:
     return archive(**{"word/document.xml": xml})
 
 
+def test_a_run_of_many_texts_takes_no_more_than_its_length() -> None:
+    started = time.process_time()
+    content = word_file(f"<p><r>{'<t>a</t>' * 20_000}</r></p>")
+    written = read(translate_file(content, "a.docx", shout), ".docx")
+    assert [passage.text for passage in written.passages] == ["A" * 20_000]
+    assert time.process_time() - started < 2
+
+
 @pytest.mark.parametrize(
     ("content", "suffix", "message"),
     [

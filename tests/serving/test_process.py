@@ -101,6 +101,14 @@ def test_a_body_that_comes_after_its_headers_is_answered(
         assert answer.status_code == 200
 
 
+def test_a_broken_form_is_refused(process: tuple["subprocess.Popen[str]", str]) -> None:
+    """Without a line on standard error, which is read when the server ends."""
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    broken = urllib.request.Request(f"{process[1]}translate", b"--y secreto", headers)
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(broken, timeout=60)
+
+
 def test_sigterm_answers_what_is_under_way_and_ends_well(
     process: tuple["subprocess.Popen[str]", str], translate: Call
 ) -> None:

@@ -266,10 +266,13 @@ def _say(texts: Sequence[Any], text: str) -> None:
         "{http://schemas.openxmlformats.org/drawingml"
     ):
         texts[0].set(_SPACE, "preserve")
+    emptied: dict[Any, None] = {}
     for other in texts[1:]:
         run = other.getparent()
         run.remove(other)
-        if _name(run) == "r" and not [c for c in run if _name(c) != "rPr"]:
+        emptied[run] = None
+    for run in emptied:
+        if _name(run) == "r" and all(_name(child) == "rPr" for child in run):
             run.getparent().remove(run)
 
 

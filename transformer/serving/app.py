@@ -258,7 +258,8 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
         most = most_connections(limits.connections)
         proxies = _TrustedHosts(list(limits.behind_proxy))
         opened = Connections(most, limits.address_connections, lambda host: host in proxies)
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # not a line a broken request
+        for name in ("uvicorn.error", "python_multipart"):  # not a line a broken request
+            logging.getLogger(name).setLevel(logging.ERROR)
         sys.setswitchinterval(SWITCH)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,

@@ -179,7 +179,7 @@ function drawHeads(upTo) {
     const { role, share } = roles[layer][head];
     const name = t("roles")[role];
     const measured = share ? `${name} ${percent(share)}` : name;
-    return { layer, head, name, title: `${t("layerHead", layer + 1, head + 1)}: ${measured}` };
+    return { layer, head, measured, title: `${t("layerHead", layer + 1, head + 1)}: ${measured}` };
   }));
   $("head").replaceChildren(element("option", { value: "-1 -1", textContent: t("mean") }),
     ...options.flat().map(({ layer, head, title }) => element("option", { value: `${layer} ${head}`, textContent: title })));
@@ -188,7 +188,7 @@ function drawHeads(upTo) {
   $("heads").replaceChildren(...options.map((heads, layer) => element("div", { className: "layer" },
     element("span", { className: "hint", textContent: t("layer", layer + 1) }), ...heads.map((one) => {
     const button = element("button", { type: "button", title: one.title },
-      thumbnail(maps[one.layer][one.head], upTo), element("span", { textContent: one.name }));
+      thumbnail(maps[one.layer][one.head], upTo), element("span", { textContent: one.measured }));
     const is = one.layer === chosen.layer && one.head === chosen.head;
     button.setAttribute("aria-label", one.title);
     button.setAttribute("aria-pressed", String(is));

@@ -69,6 +69,12 @@ def test_an_error_reads_like_one_and_keeps_what_was_there(
     see(page, "#copy").to_be_enabled()
 
 
+def test_nothing_is_below_an_error_where_nothing_was(page: Any) -> None:
+    fail(page, "translate", 503)
+    page.fill("#source", f"{FIRST}\n\n{FIRST}")
+    see(page, "#failure strong").to_have_text("Not translated")
+
+
 def test_a_text_that_is_too_long_is_not_sent(page: Any) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

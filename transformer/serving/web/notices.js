@@ -72,6 +72,6 @@ export function showFailure(again) {
   const key = failure && `${language()} ${failure.kind} ${failure.seconds}`;
   if (key === shown?.key && failure === shown?.failure) return;
   shown = { key, failure };
-  const hasOld = work.paragraphs.length > 0;
+  const hasOld = work.paragraphs.some((one) => (one.text ?? one.old)?.trim());
   $("failure").replaceChildren(...(failure ? [errorBox(failure, t(hasOld ? "failedOld" : "failed"), again)] : []));
 }

@@ -18,57 +18,21 @@ constexpr int PANEL = VECTORS * LANES;                           // output chann
 constexpr int MATRIX = 32;  // rows computed at once by the matrix unit (AMX), in two halves
 constexpr int BLOCK = 240;  // rows of bytes that stay in the second-level cache
 
-// Rows times one panel. Unrolled at once, or GCC leaves the sums in memory, at half the speed.
-template <int N>
-void tile(const uint8_t* rows, int64_t stride, int64_t n_in, const int8_t* panel, int32_t* sums) {
-    Integers sum[N][VECTORS] = {};
-    for (int64_t k = 0; k < n_in; k += 4) {
-        Integers weight[VECTORS];
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; ++v)
-            weight[v] = load_bytes(panel + k * PANEL + v * 4 * LANES);
-#pragma GCC unroll 6
-        for (int r = 0; r < N; ++r) {
-            int32_t four;
-            std::memcpy(&four, rows + r * stride + k, 4);
-            const Integers input = spread(four);
-#pragma GCC unroll 4
-            for (int v = 0; v < VECTORS; ++v)
-                sum[r][v] = add_products(sum[r][v], input, weight[v]);
-        }
-    }
-#pragma GCC unroll 6
-    for (int r = 0; r < N; ++r)
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; ++v) store(sums + r * PANEL + v * LANES, sum[r][v]);
-}
-
-template <int N>
-void tile(const float* rows, int64_t stride, int64_t n_in, const float* panel, float* sums) {
-    Floats sum[N][VECTORS] = {};
-    for (int64_t k = 0; k < n_in; ++k) {
-        Floats weight[VECTORS];
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; ++v) weight[v] = load(panel + k * PANEL + v * LANES);
-#pragma GCC unroll 6
-        for (int r = 0; r < N; ++r) {
-            const Floats input = spread(rows[r * stride + k]);
-#pragma GCC unroll 4
-            for (int v = 0; v < VECTORS; ++v) sum[r][v] = multiply_add(input, weight[v], sum[r][v]);
-        }
-    }
-#pragma GCC unroll 6
-    for (int r = 0; r < N; ++r)
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; ++v) store(sums + r * PANEL + v * LANES, sum[r][v]);
-}
-
 // What the two kinds of product differ in.
 struct Int8 {
     using Weight = int8_t;
     using Input = uint8_t;
     using Sum = int32_t;
     using Cache = uint16_t;  // halves
+    using Vector = Integers;
+    static constexpr int DEEP = 4;  // inputs that are multiplied and added up at once
+    static Vector weight(const int8_t* x) { return load_bytes(x); }
+    static Vector input(const uint8_t* x) {
+        int32_t four;
+        std::memcpy(&four, x, 4);
+        return spread(four);
+    }
+    static Vector add(Vector sum, Vector x, Vector y) { return add_products(sum, x, y); }
     static float output(const Linear& map, const Rows& x, int64_t r, int64_t n, int32_t sum) {
         return (sum - ZERO * map.sum[n]) * x.scales[r] * map.scale[n] + map.bias[n];
     }
@@ -79,32 +43,50 @@ struct Float32 {
     using Input = float;
     using Sum = float;
     using Cache = float;
+    using Vector = Floats;
+    static constexpr int DEEP = 1;
+    static Vector weight(const float* x) { return load(x); }
+    static Vector input(const float* x) { return spread(*x); }
+    static Vector add(Vector sum, Vector x, Vector y) { return multiply_add(x, y, sum); }
     static float output(const Linear& map, const Rows&, int64_t, int64_t n, float sum) {
         return sum + map.bias[n];
     }
 };
 
+// N rows times one panel. Unrolled at once, or GCC leaves the sums in memory, at half the speed.
+template <class Type, int N>
+void tile(const typename Type::Input* rows, int64_t stride, int64_t n_in,
+          const typename Type::Weight* panel, typename Type::Sum* sums) {
+    typename Type::Vector sum[N][VECTORS] = {};
+    for (int64_t k = 0; k < n_in; k += Type::DEEP) {
+        typename Type::Vector weight[VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; ++v)
+            weight[v] = Type::weight(panel + k * PANEL + v * Type::DEEP * LANES);
+#pragma GCC unroll 6
+        for (int r = 0; r < N; ++r) {
+            const typename Type::Vector input = Type::input(rows + r * stride + k);
+#pragma GCC unroll 4
+            for (int v = 0; v < VECTORS; ++v) sum[r][v] = Type::add(sum[r][v], input, weight[v]);
+        }
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < N; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; ++v) store(sums + r * PANEL + v * LANES, sum[r][v]);
+}
+
 template <class Type>
 using Multiply = void(int, const typename Type::Input*, int64_t, int64_t,
                       const typename Type::Weight*, typename Type::Sum*);
 
-template <class Type>
+// 1 ... N rows times one panel.
+template <class Type, int N = TILE>
 void vector_tile(int n, const typename Type::Input* rows, int64_t stride, int64_t n_in,
                  const typename Type::Weight* panel, typename Type::Sum* sums) {
-    switch (n) {
-        case 1:
-            return tile<1>(rows, stride, n_in, panel, sums);
-        case 2:
-            return tile<2>(rows, stride, n_in, panel, sums);
-        case 3:
-            return tile<3>(rows, stride, n_in, panel, sums);
-        case 4:
-            return tile<4>(rows, stride, n_in, panel, sums);
-        case 5:
-            return tile<5>(rows, stride, n_in, panel, sums);
-        default:
-            return tile<TILE>(rows, stride, n_in, panel, sums);
-    }
+    if constexpr (N > 1)
+        if (n < N) return vector_tile<Type, N - 1>(n, rows, stride, n_in, panel, sums);
+    tile<Type, N>(rows, stride, n_in, panel, sums);
 }
 
 #if MATRIX_UNIT

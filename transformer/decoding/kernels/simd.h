@@ -28,59 +28,29 @@ using Floats = __m512;
 using Integers = __m512i;
 constexpr int LANES = 16;
 
-inline Floats spread(float x) {
-    return _mm512_set1_ps(x);
-}
-inline Floats load(const float* x) {
-    return _mm512_loadu_ps(x);
-}
-inline void store(float* to, Floats x) {
-    _mm512_storeu_ps(to, x);
-}
+inline Floats spread(float x) { return _mm512_set1_ps(x); }
+inline Floats load(const float* x) { return _mm512_loadu_ps(x); }
+inline void store(float* to, Floats x) { _mm512_storeu_ps(to, x); }
 inline Floats load(const uint16_t* x) {  // halves
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
 }
-inline Floats multiply_add(Floats x, Floats y, Floats sum) {
-    return _mm512_fmadd_ps(x, y, sum);
-}
-inline Floats larger(Floats x, Floats y) {
-    return _mm512_max_ps(x, y);
-}
-inline Floats magnitude(Floats x) {
-    return _mm512_abs_ps(x);
-}
-inline Floats whole_part(Floats x) {
-    return _mm512_roundscale_ps(x, 0);
-}
-inline Floats times_power_of_two(Floats x, Floats whole) {
-    return _mm512_scalef_ps(x, whole);
-}
-inline float largest(Floats x) {
-    return _mm512_reduce_max_ps(x);
-}
-inline float total(Floats x) {
-    return _mm512_reduce_add_ps(x);
-}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) { return _mm512_fmadd_ps(x, y, sum); }
+inline Floats larger(Floats x, Floats y) { return _mm512_max_ps(x, y); }
+inline Floats magnitude(Floats x) { return _mm512_abs_ps(x); }
+inline Floats whole_part(Floats x) { return _mm512_roundscale_ps(x, 0); }
+inline Floats times_power_of_two(Floats x, Floats whole) { return _mm512_scalef_ps(x, whole); }
+inline float largest(Floats x) { return _mm512_reduce_max_ps(x); }
+inline float total(Floats x) { return _mm512_reduce_add_ps(x); }
 // x in the first n lanes, `other` in the rest.
 inline Floats first(int64_t n, Floats x, Floats other) {
     return n < LANES ? _mm512_mask_mov_ps(other, static_cast<__mmask16>((1u << n) - 1), x) : x;
 }
 
-inline Integers rounded(Floats x) {
-    return _mm512_cvtps_epi32(x);
-}
-inline Integers spread(int32_t x) {
-    return _mm512_set1_epi32(x);
-}
-inline Integers plus(Integers x, Integers y) {
-    return _mm512_add_epi32(x, y);
-}
-inline Integers load_bytes(const int8_t* x) {
-    return _mm512_load_si512(x);
-}
-inline void store(int32_t* to, Integers x) {
-    _mm512_storeu_si512(to, x);
-}
+inline Integers rounded(Floats x) { return _mm512_cvtps_epi32(x); }
+inline Integers spread(int32_t x) { return _mm512_set1_epi32(x); }
+inline Integers plus(Integers x, Integers y) { return _mm512_add_epi32(x, y); }
+inline Integers load_bytes(const int8_t* x) { return _mm512_load_si512(x); }
+inline void store(int32_t* to, Integers x) { _mm512_storeu_si512(to, x); }
 inline void store_bytes(uint8_t* to, Integers x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(x));
 }
@@ -105,27 +75,15 @@ using Floats = __m256;
 using Integers = __m256i;
 constexpr int LANES = 8;
 
-inline Floats spread(float x) {
-    return _mm256_set1_ps(x);
-}
-inline Floats load(const float* x) {
-    return _mm256_loadu_ps(x);
-}
-inline void store(float* to, Floats x) {
-    _mm256_storeu_ps(to, x);
-}
+inline Floats spread(float x) { return _mm256_set1_ps(x); }
+inline Floats load(const float* x) { return _mm256_loadu_ps(x); }
+inline void store(float* to, Floats x) { _mm256_storeu_ps(to, x); }
 inline Floats load(const uint16_t* x) {  // halves
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
 }
-inline Floats multiply_add(Floats x, Floats y, Floats sum) {
-    return _mm256_fmadd_ps(x, y, sum);
-}
-inline Floats larger(Floats x, Floats y) {
-    return _mm256_max_ps(x, y);
-}
-inline Floats magnitude(Floats x) {
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) { return _mm256_fmadd_ps(x, y, sum); }
+inline Floats larger(Floats x, Floats y) { return _mm256_max_ps(x, y); }
+inline Floats magnitude(Floats x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
 inline Floats whole_part(Floats x) {
     return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -151,15 +109,9 @@ inline Floats first(int64_t n, Floats x, Floats other) {
     return _mm256_blendv_ps(other, x, _mm256_castsi256_ps(here));
 }
 
-inline Integers rounded(Floats x) {
-    return _mm256_cvtps_epi32(x);
-}
-inline Integers spread(int32_t x) {
-    return _mm256_set1_epi32(x);
-}
-inline Integers plus(Integers x, Integers y) {
-    return _mm256_add_epi32(x, y);
-}
+inline Integers rounded(Floats x) { return _mm256_cvtps_epi32(x); }
+inline Integers spread(int32_t x) { return _mm256_set1_epi32(x); }
+inline Integers plus(Integers x, Integers y) { return _mm256_add_epi32(x, y); }
 inline Integers load_bytes(const int8_t* x) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(x));
 }
@@ -192,47 +144,31 @@ using Floats = float __attribute__((vector_size(16)));
 using Integers = int32_t __attribute__((vector_size(16)));
 constexpr int LANES = 4;
 
-inline Floats spread(float x) {
-    return Floats{x, x, x, x};
-}
+inline Floats spread(float x) { return Floats{x, x, x, x}; }
 inline Floats load(const float* x) {
     Floats y;
     std::memcpy(&y, x, sizeof y);
     return y;
 }
-inline void store(float* to, Floats x) {
-    std::memcpy(to, &x, sizeof x);
-}
-inline Floats larger(Floats x, Floats y) {
-    return x > y ? x : y;
-}
-inline Floats magnitude(Floats x) {
-    return x < 0 ? -x : x;
-}
+inline void store(float* to, Floats x) { std::memcpy(to, &x, sizeof x); }
+inline Floats larger(Floats x, Floats y) { return x > y ? x : y; }
+inline Floats magnitude(Floats x) { return x < 0 ? -x : x; }
 inline float largest(Floats x) {
     const float low = x[0] > x[1] ? x[0] : x[1], high = x[2] > x[3] ? x[2] : x[3];
     return low > high ? low : high;
 }
-inline float total(Floats x) {
-    return (x[0] + x[1]) + (x[2] + x[3]);
-}
+inline float total(Floats x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 inline Floats first(int64_t n, Floats x, Floats other) {
     return Integers{0, 1, 2, 3} < static_cast<int32_t>(n) ? x : other;
 }
-inline Integers spread(int32_t x) {
-    return Integers{x, x, x, x};
-}
-inline Integers plus(Integers x, Integers y) {
-    return x + y;
-}
+inline Integers spread(int32_t x) { return Integers{x, x, x, x}; }
+inline Integers plus(Integers x, Integers y) { return x + y; }
 inline Integers load_bytes(const int8_t* x) {
     Integers y;
     std::memcpy(&y, x, sizeof y);
     return y;
 }
-inline void store(int32_t* to, Integers x) {
-    std::memcpy(to, &x, sizeof x);
-}
+inline void store(int32_t* to, Integers x) { std::memcpy(to, &x, sizeof x); }
 inline void store_bytes(uint8_t* to, Integers x) {
     for (int i = 0; i < LANES; ++i) to[i] = static_cast<uint8_t>(x[i]);
 }
@@ -246,18 +182,12 @@ inline Floats times_power_of_two(Floats x, Floats whole) {
 constexpr int ZERO = 0, LARGEST = 127;  // both factors have a sign
 
 #if SIMD == NEON
-inline Floats load(const uint16_t* x) {
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x)));
-}
+inline Floats load(const uint16_t* x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
 inline uint16_t to_half(float x) {
     return vget_lane_u16(vreinterpret_u16_f16(vcvt_f16_f32(vdupq_n_f32(x))), 0);
 }
-inline Floats multiply_add(Floats x, Floats y, Floats sum) {
-    return vfmaq_f32(sum, x, y);
-}
-inline Floats whole_part(Floats x) {
-    return vrndnq_f32(x);
-}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) { return vfmaq_f32(sum, x, y); }
+inline Floats whole_part(Floats x) { return vrndnq_f32(x); }
 inline Integers add_products(Integers sum, Integers input, Integers weight) {
     const int8x16_t x = (int8x16_t)input, w = (int8x16_t)weight;
 #ifdef DOT
@@ -285,9 +215,7 @@ inline uint16_t to_half(float x) {  // to the nearest, of two the even one
     const int steps = static_cast<int>(std::nearbyint(std::ldexp(x, 11 - exponent)));
     return sign | static_cast<uint16_t>(steps + ((exponent + 13) << 10));
 }
-inline Floats multiply_add(Floats x, Floats y, Floats sum) {
-    return x * y + sum;
-}
+inline Floats multiply_add(Floats x, Floats y, Floats sum) { return x * y + sum; }
 inline Floats whole_part(Floats x) {  // the nearest, of two the one away from zero
     const Integers whole = __builtin_convertvector(x + (x < 0 ? spread(-0.5f) : spread(0.5f)),
                                                    Integers);
@@ -305,16 +233,12 @@ inline Integers add_products(Integers sum, Integers input, Integers weight) {
            __builtin_convertvector((Fours)pairs >> 32, Integers);
 }
 #endif
-inline Integers rounded(Floats x) {
-    return __builtin_convertvector(whole_part(x), Integers);
-}
+inline Integers rounded(Floats x) { return __builtin_convertvector(whole_part(x), Integers); }
 
 #endif
 
 #if SIMD >= AVX2
-inline uint16_t to_half(float x) {
-    return _cvtss_sh(x, 0);
-}
+inline uint16_t to_half(float x) { return _cvtss_sh(x, 0); }
 #endif
 
 }  // namespace

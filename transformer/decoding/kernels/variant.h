@@ -6,6 +6,13 @@
 #ifndef MATRIX_UNIT
 #define MATRIX_UNIT 0
 #endif
+#define PRAGMA_OF(...) _Pragma(#__VA_ARGS__)
+#define PRAGMA(...) PRAGMA_OF(__VA_ARGS__)
+#if defined(TARGET) && defined(__clang__)
+PRAGMA(clang attribute push(__attribute__((target(TARGET))), apply_to = function))
+#elif defined(TARGET)
+PRAGMA(GCC target(TARGET))
+#endif
 #include "attention.h"
 #include "products.h"
 
@@ -39,3 +46,6 @@ constexpr Kernels table() {
 #define TEXT(name) TEXT_OF(name)
 extern const Variant VARIANT;
 const Variant VARIANT = {TEXT(VARIANT), table<Int8>(), table<Float32>()};
+#if defined(TARGET) && defined(__clang__)
+#pragma clang attribute pop
+#endif

@@ -5,13 +5,6 @@
 #define SIMD AVX512
 #define DOT
 #define MATRIX_UNIT 1
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8"))), apply_to = function)
-#else
-#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8")
-#endif
+#define TARGET "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8"
 #include "../variant.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
 #endif

@@ -2,13 +2,6 @@
 #if defined(__x86_64__)
 #define VARIANT avx2
 #define SIMD AVX2
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-#else
-#pragma GCC target("avx2,fma,f16c")
-#endif
+#define TARGET "avx2,fma,f16c"
 #include "../variant.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
 #endif

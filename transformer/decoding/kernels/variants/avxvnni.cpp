@@ -4,13 +4,6 @@
 #define VARIANT avxvnni
 #define SIMD AVX2
 #define DOT
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avxvnni"))), apply_to = function)
-#else
-#pragma GCC target("avx2,fma,f16c,avxvnni")
-#endif
+#define TARGET "avx2,fma,f16c,avxvnni"
 #include "../variant.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
 #endif

@@ -4,12 +4,9 @@
 #define SIMD NEON
 #define DOT
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)
+#define TARGET "dotprod"
 #else
-#pragma GCC target("arch=armv8.2-a+dotprod")
+#define TARGET "arch=armv8.2-a+dotprod"
 #endif
 #include "../variant.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
 #endif

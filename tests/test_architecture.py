@@ -34,12 +34,9 @@ MAX_LINES, MAX_FUNCTION_LINES, MAX_ARGUMENTS = 400, 60, 7
 LIBRARY = sorted(PACKAGE.rglob("*.py"))
 MODULES = [path for path in LIBRARY if path.name not in ("__init__.py", "__main__.py")]
 FILES = [*LIBRARY, *sorted((ROOT / "scripts").rglob("*.py"))]
+# Parsed before any test: in the process of a test that drove a browser, Python 3.11 may refuse to.
+TREES = {path: ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in FILES}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@functools.cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 @functools.cache
@@ -48,11 +45,11 @@ def imported(path: Path) -> frozenset[str]:
     names: set[str] = set()
     for_types = {
         inner
-        for node in ast.walk(tree_of(path))
+        for node in ast.walk(TREES[path])
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in {*ast.walk(tree_of(path))} - for_types:
+    for node in {*ast.walk(TREES[path])} - for_types:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -83,10 +80,10 @@ def test_a_library_is_imported_by_one_package() -> None:
 @pytest.mark.parametrize("path", FILES, ids=str)
 def test_files_and_functions_are_small_and_documented(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
-    assert ast.get_docstring(tree_of(path))
-    public = [node for node in tree_of(path).body if isinstance(node, Function | ast.ClassDef)]
+    assert ast.get_docstring(TREES[path])
+    public = [node for node in TREES[path].body if isinstance(node, Function | ast.ClassDef)]
     assert all(ast.get_docstring(node) for node in public if not node.name.startswith("_"))
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(TREES[path]):
         if isinstance(node, Function):
             assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, node.name
             arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -96,7 +93,7 @@ def test_files_and_functions_are_small_and_documented(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.stem != "cli"], ids=str)
 def test_only_the_command_line_prints(path: Path) -> None:
-    calls = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
+    calls = (node for node in ast.walk(TREES[path]) if isinstance(node, ast.Call))
     to_stderr = {"command.py"}  # why a command ends
     assert path.name in to_stderr or not [c for c in calls if ast.unparse(c.func) == "print"]
 

@@ -1,6 +1,6 @@
 // Asks the server. What goes wrong is a Failure: of what kind, and when to try again.
 
-export const settings = { key: "", characters: 20000, isLoaded: false };
+export const settings = { key: "", characters: 20000, terms: 0, isLoaded: false };
 
 const KINDS = { 400: "refused", 403: "key", 404: "gone", 408: "late", 413: "long", 429: "often", 501: "noMaps", 503: "busy" };
 

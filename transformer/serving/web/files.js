@@ -2,6 +2,7 @@
 
 import { Failure, send } from "./api.js";
 import { $, element } from "./dom.js";
+import { asFile } from "./glossary.js";
 import { directionOf, from, to } from "./languages.js";
 import { errorBox } from "./notices.js";
 import { t } from "./texts.js";
@@ -69,7 +70,8 @@ export async function sendFile(file) {
       bar.setAttribute("aria-label", said.textContent);
       return [element("div", { className: "row" }, said, bar, clock, button("stop", dismissFile))];
     });
-    const sent = send("translate_file", file, { source, target }, (share) => {
+    const glossary = asFile();
+    const sent = send("translate_file", file, { source, target, ...(glossary && { glossary }) }, (share) => {
       shown.arrived = share;
       if (share < 1) bar.value = share;
       else bar.removeAttribute("value"); // how far the server is, it does not say

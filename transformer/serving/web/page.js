@@ -4,6 +4,7 @@ import { fits, readAddress, settleAddress } from "./address.js";
 import { get, settings } from "./api.js";
 import { $, copy, moveIn, remember, remembered } from "./dom.js";
 import { dismissFile, offer, speakFiles, startFiles } from "./files.js";
+import { showMissed, speakGlossary, startGlossary } from "./glossary.js";
 import { showInside, startInside } from "./inside.js";
 import { choose, fillLanguages, from, isOffered, serve, settle, source, to } from "./languages.js";
 import { closeMenu, openMenu, startMenu } from "./menu.js";
@@ -28,6 +29,7 @@ function again() {
 function show(anew = false) {
   showText({ anew });
   showFailure(again);
+  showMissed(work.paragraphs.flatMap((one) => one.warnings ?? []));
   showNotices((other) => turn(() => choose(other, to() === other ? from() : to())));
   $("status").textContent = t("states")[work.state] ?? "";
   $("copy").disabled = !work.paragraphs.length || work.state === "failed";
@@ -124,6 +126,7 @@ function speakIn(code) {
   speakTheme();
   fillLanguages();
   speakFiles();
+  speakGlossary();
   show(true);
 }
 
@@ -214,7 +217,9 @@ function listenToSettings() {
 async function load() {
   try {
     const [languages, wanted] = await Promise.all([get("languages"), get("frontend/settings")]);
-    Object.assign(settings, { characters: wanted.charLimit, isLoaded: true });
+    Object.assign(settings, { characters: wanted.charLimit, terms: wanted.glossaryLimit, isLoaded: true });
+    $("glossary").hidden = !settings.terms;
+    speakGlossary();
     serve(languages);
     choose("auto", wanted.language.target.code);
     $("key-row").hidden = !wanted.keyRequired;
@@ -238,6 +243,7 @@ function start() {
   startView();
   startMenu();
   startFiles();
+  startGlossary(translate);
   startInside();
   listenToText();
   listenToSettings();

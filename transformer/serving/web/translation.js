@@ -2,13 +2,14 @@
 
 import { Failure, post, settings } from "./api.js";
 import { $ } from "./dom.js";
+import { termsFor } from "./glossary.js";
 import { mistaken, settleOn } from "./languages.js";
 
 const AT_ONCE = 4; // paragraphs that are asked for at the same time
 const KEPT = 2000; // paragraphs that are remembered
 const SLIP = /^spelling: (\S+) read as (\S+)$/;
 
-// What the page shows. A paragraph has `source`, `from`, `to`; `text` and `warnings` once it is
+// What the page shows. A paragraph has `source`, `from`, `to`, its terms in `glossary`; `text` and `warnings` once it is
 // translated, else `old`, what stood in its place; `parts` once it was looked into, where that shows
 // the same translation. `stamp` grows with each change of it.
 export const work = { paragraphs: [], state: "", failure: null, other: null };
@@ -27,7 +28,7 @@ export function change(news = {}) {
   for (const listener of listeners) listener();
 }
 
-const keyOf = ({ from, to, source }) => `${from} ${to} ${source}`;
+const keyOf = ({ from, to, source, glossary }) => `${from} ${to} ${JSON.stringify(glossary)} ${source}`;
 
 function keep(paragraph) {
   paragraph.stamp = (paragraph.stamp ?? 0) + 1;
@@ -41,7 +42,7 @@ function planned(text, from, to) {
   const lines = text.split("\n");
   const staying = new Set(lines);
   return lines.map((source, i) => {
-    const place = { source, from, to };
+    const place = { source, from, to, glossary: termsFor(source) };
     const there = before[i];
     if (there && keyOf(there) === keyOf(place) && there.text !== undefined) return there;
     if (from === to || !source.trim()) return { ...place, text: source, warnings: [], stamp: 0 };
@@ -93,7 +94,8 @@ async function each(items, work) {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-const fieldsOf = ({ source, from, to, kept }) => ({ q: source, source: from, target: to, spelling: !kept });
+const fieldsOf = ({ source, from, to, kept, glossary }) =>
+  ({ q: source, source: from, target: to, spelling: !kept, ...(glossary && { glossary }) });
 
 // A paragraph with a word that is to stay as it was typed is asked for again, with no slip undone.
 async function ask(paragraph, signal) {

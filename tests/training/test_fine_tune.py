@@ -90,6 +90,18 @@ def test_a_model_of_both_directions_is_tuned_in_both(flags: list[str], tmp_path:
     assert json.loads((tmp_path / "run" / "run.json").read_text())["pairs kept"] == [54, 120] * 2
 
 
+@pytest.mark.parametrize(
+    ("own", "share"),
+    [((26, 31, 36, 38, 39), 0.5), ((26, 36, 36, 38, 39), 0.25), ((26, 25, 25, 20, 30), 1.0),
+     ((26, 25, 24, 25, 20), 0.25)],
+)  # fmt: skip
+def test_no_more_of_the_new_weights_is_taken_than_most_of_the_gain_needs(
+    own: tuple[float, ...], share: float
+) -> None:
+    tried = dict(zip((0.0, *fine_tune.SHARES), ({"own": bleu} for bleu in own), strict=True))
+    assert fine_tune.chosen(tried) == share
+
+
 def test_weights_between_two_models_are_their_weighted_mean() -> None:
     start, end = {"a": torch.tensor([0.0, 4.0])}, {"a": torch.tensor([4.0, 0.0])}
     assert mean(start, end, 0.25)["a"].tolist() == [1.0, 3.0]

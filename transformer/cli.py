@@ -93,6 +93,8 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError("expected one line a text with --resume: without --n-best and --explain")
     if args.json and (args.explain or args.attention):
         raise UserError("expected --json, or --explain and --attention, got both")
+    if args.glossary and (args.explain or args.attention):
+        raise UserError("expected --glossary, or --explain and --attention, got both")
     if args.attention and args.attention.suffix not in PICTURES:
         raise UserError(f"expected {', '.join(PICTURES)} for --attention, got {args.attention}")
     try:
@@ -143,8 +145,6 @@ def _open(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Di
     glossary = Glossary.read(args.glossary) if args.glossary else None
     if glossary and not args.guard:
         raise UserError("expected --guard with --glossary: it puts the terms in")
-    if glossary and (args.explain or args.attention):
-        raise UserError("expected --glossary, or --explain and --attention, got both")
     with _importing():
         from transformer.translation.directions import load
     named = args.model or args.src_lang or args.tgt_lang

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
@@ -18,7 +18,6 @@ from transformer.text.language import LANGUAGES
 LONGEST = 100  # characters of a term or of its translation
 # Words whole with their combining marks, white space within a line, any other character by itself.
 _TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
-_END: Any = None  # the key under which a node of the trie has the terms that end there
 
 
 class TermSpan(NamedTuple):
@@ -34,30 +33,30 @@ class Terms:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         """`pairs` of a term and its translation; of two for one term the first counts."""
-        self._root: dict[Any, Any] = {}
+        self._ending: dict[str, list[tuple[str, str]]] = {}  # by the term as it is compared
+        lengths: dict[str, set[int]] = {}  # in tokens, by the first one
         for term, target in pairs:
-            node = self._root
-            for key, _, _ in _tokens(term):
-                node = node.setdefault(key, {})
-            node.setdefault(_END, []).append((term, target))
+            keys = [key for key, _, _ in _tokens(term)]
+            self._ending.setdefault("".join(keys), []).append((term, target))
+            lengths.setdefault(keys[0], set()).add(len(keys))
+        self._lengths = {key: sorted(own, reverse=True) for key, own in lengths.items()}
 
     def find(self, text: str, kept: Sequence[tuple[int, int]] = ()) -> tuple[TermSpan, ...]:
         """The terms of a text in order, the longest at each place; none cuts one of `kept`."""
-        if not self._root:
-            return ()
-        tokens, found, i = _tokens(text), list[TermSpan](), 0
+        tokens = _tokens(text) if self._lengths else []
+        keys, found, i = [key for key, _, _ in tokens], list[TermSpan](), 0
         while i < len(tokens):
-            node, match, j = self._root.get(tokens[i][0]), None, i
-            while node is not None:
-                j += 1
-                written = text[tokens[i][1] : tokens[j - 1][2]]
-                target = _chosen(node.get(_END, ()), written)
-                span = tokens[i][1], tokens[j - 1][2]
-                if target is not None and not _cuts(span, kept):
-                    match = j, TermSpan(*span, target)
-                node = node.get(tokens[j][0]) if j < len(tokens) else None
-            i = match[0] if match else i + 1
-            found += [match[1]] if match else []
+            for n in self._lengths.get(keys[i], ()):
+                ending = self._ending.get("".join(keys[i : i + n]))
+                if ending is None or i + n > len(tokens):
+                    continue
+                start, end = tokens[i][1], tokens[i + n - 1][2]
+                target = _chosen(ending, text[start:end])
+                if target is not None and not _cuts((start, end), kept):
+                    found.append(TermSpan(start, end, target))
+                    i += n - 1
+                    break
+            i += 1
         return tuple(found)
 
 

@@ -193,6 +193,13 @@ def test_a_run_of_many_texts_takes_no_more_than_its_length() -> None:
     assert time.process_time() - started < 2
 
 
+def test_a_book_that_names_its_language_again_and_again_takes_no_more_than_its_length() -> None:
+    started = time.process_time()
+    book = archive(**{"META-INF/container.xml": "", "a.opf": "<dc:language " * 30_000})
+    read(book, ".epub", Options("es", "en"))
+    assert time.process_time() - started < 2
+
+
 @pytest.mark.parametrize(
     ("content", "suffix", "message"),
     [

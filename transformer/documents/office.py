@@ -95,7 +95,7 @@ def _marked_up(language: html.Language) -> Part:
 def _page_or_contents(content: bytes, options: Options) -> Opened:
     text = text_of(content)
     if options.target:
-        own = rf"(<dc:language\b[^>]*>\s*){re.escape(options.source)}(?=[-<\s])"
+        own = rf"(<dc:language\b[^<>]*+>\s*+){re.escape(options.source)}(?=[-<\s])"
         text = re.sub(own, rf"\g<1>{options.target}", text)
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
     return html.opened(text, html.XHTML if is_page else _CONTENTS, options)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from transformer.explain.trace import Trace
     from transformer.serving.middleware import Metrics
 
-KEPT_SECONDS, KEPT_BYTES = 1800, 2**28  # of translated files that wait to be fetched
+KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # of translated files that wait to be fetched
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
 MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
 MOST_NUMBERS = 1_000_000  # of an answer, about 6 bytes each

@@ -1,0 +1,191 @@
+"""What strangers may send: documents that bite, bodies that lie, lines that no keyboard writes.
+
+Every text carries MARKER, so that it can be searched for where no text of a user may stand.
+"""
+
+import io
+import json
+import random
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+MARKER = "Zurriagón"
+ODD = "\0\x1b\u202e\u2066\u200b\u200d\ufeff\ufffe\U000e0041\u0301\u2028\x85\r\ufdfa🏳️‍🌈&lt;<0/>ªß"
+# Each unit again and again: what a pattern with a way back, or a search from the start for each
+# unit, reads in quadratic time.
+UNITS: Mapping[str, Sequence[str]] = {
+    ".txt": (" ", "\x1c", "1. a.", "a" * 997 + " "),
+    ".html": ("<a ", "<a b='", "<!--", "</", "<![CDATA[", "<b>", "</b>", "&", "<script></script",
+              "<p translate=no>", "<img alt=hola lang=es title=' '>", "a<0/>", "<svg>", "= ='"),
+    ".md": ("[", "![", "`a``", "*a_ ", "> ", "- ", "|a", "[a](<", "[a]: b\n", "<a ", "**a *"),
+    ".srt": ("00:00:01,000 --> ", "00:00:01,000 --> 00:00:02,000\n<i>a ", "{\\a", " "),
+    ".vtt": ("00:00:01.000 --> 00:00:02.000\na\n\n", "<v ", "NOTE a\n", "&lt;"),
+    ".csv": ('"', '"a', "a,", "\r", "a;b,c\t"),
+    ".tsv": ("\t", '"a\t"'),
+    ".json": ("[", '{"a":', '["\\ud800",', "9", '"', " "),
+    ".yaml": ("[", "- ", "? ", "&a ", "!! ", "a: |\n", "- ? ", "'", "---\n"),
+    ".po": ('msgid "a"\nmsgstr ""\n', 'msgid "\\', "msgid\t\t\t", '"Language: ', '"a"\n'),
+    ".xliff": ("<source>", "<source>a</source>\n", "<file source-language='es'>", "<g>", "<ph>"),
+    ".tmx": ("<tu>", "<tu><tuv xml:lang='es'>", "<tuv xml:lang='es'><seg>a</seg></tuv>"),
+}  # fmt: skip
+LAUGH = "<!DOCTYPE a [<!ENTITY b0 'ha'>{}]><a>{}&b29;</a>".format(
+    "".join(f"<!ENTITY b{i} '{f'&b{i - 1};' * 10}'>" for i in range(1, 30)), MARKER
+)
+OUTSIDE = f"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>{MARKER}&x;</a>"
+_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_RUN = f"<w:r><w:t>{MARKER} hola </w:t></w:r>"
+_OFFICE = {  # the member with the text, and one that must be there
+    ".docx": ("word/document.xml", "word/document.xml"),
+    ".xlsx": ("xl/sharedStrings.xml", "xl/workbook.xml"),
+    ".pptx": ("ppt/slides/slide1.xml", "ppt/presentation.xml"),
+    ".odt": ("content.xml", "content.xml"),
+    ".epub": ("page.xhtml", "META-INF/container.xml"),
+}
+
+
+def archive(members: Mapping[str, str | bytes]) -> bytes:
+    """A ZIP file."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+    return written.getvalue()
+
+
+def word(inside: str) -> bytes:
+    """A Word document with that in its body."""
+    return archive({"word/document.xml": f'<w:document xmlns:w="{_W}">{inside}</w:document>'})
+
+
+def office(suffix: str, text: str | bytes) -> bytes:
+    """An office file whose text is that."""
+    member, needed = _OFFICE[suffix]
+    return archive({needed: "<a/>", member: text})
+
+
+def pdf(*objects: bytes) -> bytes:
+    """A PDF of these objects, of which the first is its catalogue."""
+    out, places = b"%PDF-1.4\n", list[int]()
+    for number, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    rows = b"".join(b"%010d 00000 n \n" % place for place in places)
+    head = b"xref\n0 %d\n0000000000 65535 f \n%b" % (len(objects) + 1, rows)
+    tail = b"trailer\n<</Size %d /Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+    return out + head + tail % (len(objects) + 1, len(out))
+
+
+def page(content: bytes, more: bytes = b"") -> bytes:
+    """A PDF of one page."""
+    stream = b"<<%b/Length %d>>stream\n%b\nendstream" % (more, len(content), content)
+    return pdf(
+        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>", stream,
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    )  # fmt: skip
+
+
+_PAGES = b"<</Type/Catalog/Pages 2 0 R>>"
+BUILT: Sequence[tuple[str, Callable[[int], bytes]]] = (  # of about so many bytes, unpacked or not
+    (".docx", lambda n: word("<w:p/>" * (n // 6))),
+    (".docx", lambda n: word(f"<w:p>{_RUN * (n // 30)}</w:p>")),
+    (".docx", lambda n: word("<w:p><w:ins>" * 120 + _RUN * (n // 30) + "</w:ins></w:p>" * 120)),
+    (".docx", lambda n: word("<w:a>" * (n // 11) + "</w:a>" * (n // 11))),
+    (".docx", lambda n: office(".docx", b"0" * (100 * n))),
+    (".docx", lambda n: office(".docx", LAUGH)),
+    (".docx", lambda n: office(".docx", OUTSIDE)),
+    (".docx", lambda n: archive({f"../../word/{i}\n": MARKER for i in range(n // 150)})),
+    (".xlsx", lambda n: office(".xlsx", f"<sst>{'<si><t>hola</t></si>' * (n // 20)}</sst>")),
+    (".xlsx", lambda n: archive({"xl/workbook.xml": "", "xl/worksheets/a.xml": "<c/>" * n})),
+    (".xlsx", lambda n: office(".xlsx", LAUGH)),
+    (".pptx", lambda n: office(".pptx", f"<a>{'<r><t>hola</t></r>' * (n // 26)}</a>")),
+    (".pptx", lambda n: office(".pptx", OUTSIDE)),
+    (".odt", lambda n: office(".odt", "<text:p>" * (n // 8) + MARKER)),
+    (".odt", lambda n: office(".odt", LAUGH)),
+    (".odt", lambda n: office(".odt", b" " * (100 * n))),
+    (".epub", lambda n: office(".epub", "<html><a b='" + "<p>a" * (n // 4))),
+    (".epub", lambda n: office(".epub", "<dc:language" + " " * n)),
+    (".yaml", lambda n: b"a0: &a0 [x, x]\n" + "".join(
+        f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, n // 60)).encode()),
+    (".json", lambda n: b"[" * (n // 2) + b"]" * (n // 2)),
+    (".pdf", lambda n: page(b"BT /F 12 Tf " + b"(hola) Tj " * (n // 10) + b"ET")),
+    (".pdf", lambda n: page(b"[" * n)),
+    (".pdf", lambda n: page(b"BT " + b"(" * n)),
+    (".pdf", lambda n: page(zlib.compress(b" " * (50 * n)), b"/Filter/FlateDecode")),
+    (".pdf", lambda n: pdf(_PAGES, b"<</Type/Pages/Kids[2 0 R]/Count 1>>")),
+    (".pdf", lambda n: pdf(_PAGES, b"<</Type/Pages/Kids[]/Count 0>>", *[b"1"] * (n // 40))),
+    (".pdf", lambda n: pdf(_PAGES, b"<</Type/Pages/Kids[%b]/Count 9>>" % (b"3 0 R " * (n // 6)),
+                           b"<</Type/Page/Parent 2 0 R>>")),
+    (".pdf", lambda n: b"%PDF-1.4\n" + b"1 0 obj\n" * (n // 8)),
+)  # fmt: skip
+
+
+def document(chance: random.Random, size: int) -> tuple[str, bytes]:
+    """The ending and the content of a file of about that many bytes; some with flipped bits."""
+    if chance.random() < 0.5:
+        suffix = chance.choice(sorted(UNITS))
+        unit = chance.choice(UNITS[suffix])
+        head = chance.choice(("", f"{MARKER} hola. ", "00:00:01,000 --> 00:00:02,000\n"))
+        content = f"{head}{unit * (size // len(unit))}".encode()
+    else:
+        suffix, make = chance.choice(BUILT)
+        content = make(size)
+    if chance.random() < 0.3:
+        damaged = bytearray(content)
+        for _ in range(chance.randint(1, 20)):
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        content = bytes(damaged)
+    return suffix, content
+
+
+def examples(strategy: st.SearchStrategy[str], n: int, seed: int) -> list[str]:
+    """So many values of a strategy, the same for the same seed."""
+    made: list[str] = []
+
+    @seeded(seed)
+    @settings(max_examples=n, database=None, deadline=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(strategy)
+    def collect(value: str) -> None:
+        made.append(value)
+
+    collect()
+    return made[:n]
+
+
+def texts(n: int, seed: int) -> list[str]:
+    """Lines that nobody writes: any characters, odd ones among words, one a thousand times."""
+    words = st.sampled_from(
+        ("hola", "Madrid", "1.234,56 €", "https://a.es/%", "<b>", "{{x}}", *ODD)
+    )
+    line = st.one_of(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+        st.lists(words, max_size=20).map(" ".join),
+        st.lists(words, max_size=20).map("".join),
+        st.builds(lambda word, n: word * n, words, st.integers(1, 2000)),
+    )
+    return [value.replace("\n", " ") for value in examples(line, n, seed)]
+
+
+def bodies(n: int, seed: int) -> list[bytes]:
+    """JSON for the API: fields of all kinds, of any value, too deep, too long, or cut off."""
+    value = st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30),
+                  st.sampled_from(("es", "en", "auto", "html", "\ud800", 10**30, -1, MARKER))),
+        lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=5), inner),
+        max_leaves=20,
+    )  # fmt: skip
+    names = ("q", "source", "target", "format", "alternatives", "prefix", "attention", "api_key",
+             "glossary", "beam_size", "columns", "n_best", "__proto__")  # fmt: skip
+    usual = {"q": f"{MARKER} es grande.", "source": "es", "target": "en"}
+    fields = st.dictionaries(st.sampled_from(names), value, max_size=4)
+    made = examples(fields.map(lambda odd: json.dumps(usual | odd)), n, seed)
+    big = [
+        f'{{"q":{opened * 100_000}' for opened in ("[", '{"a":', "[[],", "9", '"\\u0000', '["",')
+    ]
+    return [body.encode(errors="surrogatepass") for body in (*made, *big)]

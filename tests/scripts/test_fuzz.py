@@ -1,0 +1,40 @@
+"""The campaign: what it sends is what it says, and what does not hold shows."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.fuzz import files
+from scripts.fuzz.attacks import bodies, texts
+from scripts.fuzz.checks import Check, Options, told
+from scripts.fuzz.requests import Requests
+
+
+@pytest.mark.parametrize(
+    ("n", "n_bad", "verdict"), [(9, 0, "holds"), (9, 2, "2 bad"), (0, 0, "0 bad")]
+)
+def test_a_row_says_whether_it_holds(n: int, n_bad: int, verdict: str) -> None:
+    assert Check("a", n, n_bad, "x|y").about("b").row() == ["b: a", str(n), verdict, "x/y"]
+
+
+def test_one_line_is_one_line() -> None:
+    assert told("translate: expected a file\n") == ""
+    assert told("a\nb\n") == "2 lines"
+    assert told("defect: x").startswith("traceback or defect")
+
+
+def test_what_is_sent_is_the_same_for_the_same_seed_and_of_every_kind() -> None:
+    lines = texts(50, 3)
+    assert lines == texts(50, 3)
+    assert len(lines) == 50
+    assert not any("\n" in line for line in lines)
+    assert bodies(20, 3) == bodies(20, 3)
+    requests = Requests(3, "key")
+    assert len({requests.any()[0] for _ in range(200)}) == 9
+    assert all(b"key" in content for content in requests.first())
+
+
+def test_documents_that_bite_are_read_or_refused(tmp_path: Path) -> None:
+    checks = [*files.run(Options(0, 0.01, tmp_path, 0, 2))]
+    assert [check.n_bad for check in checks] == [0, 0, 0]
+    assert checks[0].n == 6

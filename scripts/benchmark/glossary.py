@@ -55,7 +55,7 @@ class Term(NamedTuple):
     target: str
 
 
-class Case(NamedTuple):
+class TestSentence(NamedTuple):
     """A sentence, its reference and the terms in it."""
 
     source: str
@@ -91,27 +91,27 @@ def terms_of(pairs: Pairs, langs: Direction) -> list[Term]:
     return [*made.values(), *(term for term in kept if term.source.lower() not in made)]
 
 
-def cases(pairs: Pairs, terms: Sequence[Term], limit: int) -> list[Case]:
+def cases(pairs: Pairs, terms: Sequence[Term], limit: int) -> list[TestSentence]:
     """Sentences that have a term, and a reference with as many of each: evenly spread."""
     by_word = {term.source: term for term in terms}
-    found: list[Case] = []
+    found: list[TestSentence] = []
     for source, reference in pairs:
         there = {*WORD.findall(source), *WORD.findall(source.lower())}
         own = [by_word[word] for word in sorted(there & by_word.keys())]
         if own and all(n_times(t.source, source) == n_times(t.reference, reference) for t in own):
-            found.append(Case(source, reference, own))
+            found.append(TestSentence(source, reference, own))
     step = max(1, len(found) / limit)
     return [found[int(i * step)] for i in range(min(limit, len(found)))]
 
 
-def honoured(case: Case, text: str) -> bool:
+def honoured(case: TestSentence, text: str) -> bool:
     """Whether each term is there as often as in the source."""
     return all(
         n_times(term.target, text) == n_times(term.source, case.source) for term in case.terms
     )
 
 
-def with_targets(case: Case, text: str) -> str:
+def with_targets(case: TestSentence, text: str) -> str:
     """A text with the words of the reference as the glossary has them."""
     for _, reference, target in case.terms:
         for said in {match[0] for match in term_pattern(reference).finditer(text)}:
@@ -120,7 +120,9 @@ def with_targets(case: Case, text: str) -> str:
     return text
 
 
-def row(langs: Direction, tested: Sequence[Case], before: list[str], after: list[str]) -> list[str]:
+def row(
+    langs: Direction, tested: Sequence[TestSentence], before: list[str], after: list[str]
+) -> list[str]:
     """What the table says of a direction."""
     references = [with_targets(case, case.reference) for case in tested]
     said = [
@@ -159,7 +161,7 @@ def measured(opened: Directions, langs: Direction, args: argparse.Namespace) -> 
     return row(langs, tested, [r.text for r in before], [r.text for r in after])
 
 
-def _show_lost(tested: Sequence[Case], after: Sequence[Translation]) -> None:
+def _show_lost(tested: Sequence[TestSentence], after: Sequence[Translation]) -> None:
     for case, result in zip(tested, after, strict=True):
         if not honoured(case, result.text):
             wanted = ", ".join(term.target for term in case.terms)

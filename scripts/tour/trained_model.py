@@ -34,7 +34,7 @@ NAMED = 0.4  # of a head's attention, from which on it has the name of what gets
 N_UNITS, N_WORDS = 3, 8
 
 
-def parts(model: nn.Module) -> dict[str, int]:
+def parameters_by_part(model: nn.Module) -> dict[str, int]:
     """How many parameters there are of each kind, and in all, and how many are biases."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
@@ -50,7 +50,7 @@ def paper() -> dict[str, Any]:
     for preset, millions in PAPER_MILLIONS.items():
         with torch.device("meta"):
             model = Transformer(model_config(preset, vocab_size=PAPER_VOCABULARY))
-        counts = parts(model)
+        counts = parameters_by_part(model)
         rest, width = counts["all"] - counts["embedding"], model.config.d_model
         shown[preset] = {
             **counts,
@@ -74,7 +74,7 @@ def stack(model: Transformer) -> dict[str, Any]:
     rows = rows / rows.norm(dim=1, keepdim=True)
     return {
         "config": model.config,
-        "parts": parts(model),
+        "parts": parameters_by_part(model),
         "paper": paper(),
         "likeness": (rows @ rows.T).tolist(),  # (L, L), cosine of the encoder layers' weights
         "positions": model.positions(0, 24)[:, :48].tolist(),

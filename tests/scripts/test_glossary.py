@@ -21,7 +21,7 @@ def test_nouns_get_another_target_and_names_stay() -> None:
 
 
 def test_a_term_counts_if_it_is_there_as_often_as_in_the_source() -> None:
-    case = script.Case("La casa.", "The house.", [script.Term("casa", "house", "esuoh")])
+    case = script.TestSentence("La casa.", "The house.", [script.Term("casa", "house", "esuoh")])
     texts = ("The esuoh.", "The house.", "Esuoh, esuoh.", "Esuoh.")
     assert [script.honoured(case, text) for text in texts] == [True, False, False, True]
     assert script.with_targets(case, "House, house, houses") == "Esuoh, esuoh, houses"

@@ -10,7 +10,7 @@ from transformer.text.glossary import Glossary
 from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.preprocess import TermPlace
-from transformer.translation.terms import placed
+from transformer.translation.terms import place_terms
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,12 +125,12 @@ def test_a_term_goes_where_its_words_went(
     places = [TermPlace(start, start + len(word), SLOTS[0], "hound")]
     weights = [[int(digit) / 10 for digit in row] for row in rows]
     words = source.split(), output.split()
-    assert placed((source, output), places, words, weights) == expected.format(SLOTS[0])
+    assert place_terms((source, output), places, words, weights) == expected.format(SLOTS[0])
 
 
 def test_a_possessive_stays_and_what_cannot_be_aligned_too() -> None:
     places = [TermPlace(3, 8, SLOTS[1], "hound")]
     words = (["el", "perro"], ["the", "dog's"])
     weights = [[0.9, 0.0], [0.0, 0.9]]
-    assert placed(("el perro", "the dog's"), places, words, weights) == f"the {SLOTS[1]}'s"
-    assert placed(("el perro", "the dogs"), places, words, weights) == "the dogs"
+    assert place_terms(("el perro", "the dog's"), places, words, weights) == f"the {SLOTS[1]}'s"
+    assert place_terms(("el perro", "the dogs"), places, words, weights) == "the dogs"

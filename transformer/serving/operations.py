@@ -42,7 +42,7 @@ class Operation:
 
     summary: str
     answer: Any = None  # the type of a JSON answer
-    fields: type[schema.Asked] | None = None
+    fields: type[schema.RequestFields] | None = None
     examples: Mapping[str, tuple[dict[str, Any], Any]] = dataclasses.field(default_factory=dict)
     media: str = "application/json"  # of the answer
     forms: tuple[str, ...] = FORMS  # of the fields

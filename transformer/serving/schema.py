@@ -74,7 +74,7 @@ Terms = Annotated[
 ]
 
 
-class Asked(BaseModel):
+class RequestFields(BaseModel):
     """The fields of a request."""
 
     api_key: Annotated[
@@ -103,7 +103,7 @@ class Asked(BaseModel):
         raise RequestError(400, f"Invalid request: expected {name} {must}")
 
 
-class Translate(Asked):
+class Translate(RequestFields):
     """Texts to translate."""
 
     q: Texts
@@ -131,13 +131,13 @@ class Translate(Asked):
         return self.q if isinstance(self.q, list) else [self.q]
 
 
-class Detect(Asked):
+class Detect(RequestFields):
     """A text whose language is asked for."""
 
     q: Text
 
 
-class TranslateFile(Asked):
+class TranslateFile(RequestFields):
     """A file to translate."""
 
     file: Annotated[InstanceOf[Upload], WithJsonSchema({"type": "string", "format": "binary"})]
@@ -149,7 +149,7 @@ class TranslateFile(Asked):
     glossary: Terms = ""
 
 
-class Inspect(Asked):
+class Inspect(RequestFields):
     """A text to look into."""
 
     q: Text
@@ -160,7 +160,7 @@ class Inspect(Asked):
     attention: Maps = False
 
 
-class Alternatives(Asked):
+class Alternatives(RequestFields):
     """A sentence and the beginning of its translation, for which other words are wanted."""
 
     q: Sentence

@@ -80,11 +80,11 @@ def _candidate(
         [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in source]
         for t in target
     ]
-    text = placed((piece[0], output), places, names, weights)
+    text = place_terms((piece[0], output), places, names, weights)
     return Candidate(text=text, score=found.score, tokens=tokens)
 
 
-def placed(
+def place_terms(
     sentences: tuple[str, str],
     places: Sequence[TermPlace],
     words: tuple[Sequence[str], Sequence[str]],

@@ -1,6 +1,7 @@
 """The tour as the server shows it and as a plain file: language, walk, maps, keyboard, contrast."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,14 @@ def open_tour(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
     for context in contexts:
         context.close()
     assert not wrong
+
+
+def wait_until(page: Any, condition: str) -> None:
+    """Asks again and again; wait_for_function does so by eval, which the page's policy forbids."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(20)
 
 
 def see(page: Any, selector: str) -> Any:
@@ -169,14 +178,15 @@ def test_words_can_be_asked_where_they_look(open_tour: Callable[..., Any]) -> No
 def test_the_other_language_opens_at_the_same_place(open_tour: Callable[..., Any]) -> None:
     page = open_tour("en")
     page.evaluate("location.hash = '#stop-9'")
-    page.wait_for_function("place === '#stop-9'")
-    page.click("header [hreflang=es]")
+    wait_until(page, "place === '#stop-9'")
+    page.dispatch_event("header [hreflang=es]", "click")  # a click may scroll
     playwright.expect(page).to_have_url(re.compile(r"es\.html#stop-9$"))
-    page.wait_for_function("document.readyState === 'complete' && scrollY > 1000")
+    wait_until(page, "document.readyState === 'complete' && scrollY > 1000")
     page.evaluate("location.hash = '#walk-7'")
-    page.wait_for_function("place === '#walk'")
-    page.click("header [hreflang=en]")
+    wait_until(page, "place === '#walk'")
+    page.dispatch_event("header [hreflang=en]", "click")
     playwright.expect(page).to_have_url(re.compile(r"en\.html#walk-7$"))
+    wait_until(page, "document.readyState === 'complete'")
     assert step(page) == ["walk-7"]
 
 

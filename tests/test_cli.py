@@ -18,7 +18,6 @@ from transformer import cli
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.config import ComputeType, DecodeConfig
-from transformer.translation.directions import Directions
 from transformer.translation.translator import Translator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -298,19 +297,6 @@ def test_a_glossary_decides_how_terms_are_written(run: Run, tmp_path: Path) -> N
     assert "got both" in failure(run("--guard", "--glossary", terms, "--explain", "Gato"))
     terms.write_text("a\tb\tc", encoding="utf-8")
     assert "line 1: expected a term" in failure(run("--guard", "--glossary", terms, "Gato"))
-
-
-def test_a_server_has_the_glossary_that_it_was_started_with(
-    random_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = pytest.importorskip("transformer.serving.app", reason="needs the extra `serve`")
-    served: list[Directions] = []
-    monkeypatch.setattr(server, "application", lambda opened, *_: served.append(opened))
-    monkeypatch.setattr(server, "serve", lambda *_: None)
-    (tmp_path / "terms.tsv").write_text("gato\tfeline\n", encoding="utf-8")
-    flags = ["--model", str(random_checkpoint), "--glossary", str(tmp_path / "terms.tsv")]
-    assert cli.main(["serve", *flags, *FLAGS]) == 0
-    assert "feline" in served[0].translate(["Un gato."])[0].text.lower()
 
 
 # How it ends

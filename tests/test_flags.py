@@ -10,6 +10,7 @@ import pytest
 
 from transformer import cli
 from transformer.command import Progress
+from transformer.translation.directions import Directions
 
 FLAGS = ["--device", "cpu", "--no-guard"]
 Captured = pytest.CaptureFixture[str]
@@ -170,3 +171,16 @@ def test_completion_knows_every_flag_and_command(tmp_path: Path, capsys: Capture
         )
         done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False)
         assert done.stdout.split() == [words]
+
+
+def test_a_server_has_the_glossary_that_it_was_started_with(
+    random_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = pytest.importorskip("transformer.serving.app", reason="needs the extra `serve`")
+    served: list[Directions] = []
+    monkeypatch.setattr(server, "application", lambda opened, *_: served.append(opened))
+    monkeypatch.setattr(server, "serve", lambda *_: None)
+    (tmp_path / "terms.tsv").write_text("gato\tfeline\n", encoding="utf-8")
+    flags = ["--model", str(random_checkpoint), "--glossary", str(tmp_path / "terms.tsv")]
+    assert cli.main(["serve", *flags]) == 0
+    assert "feline" in served[0].translate(["Un gato."])[0].text.lower()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.serving.conftest import PATIENCE, Client
+from tests.serving.pages import see
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 FOLDER = Path(__file__).resolve().parents[2] / "transformer" / "serving" / "tour"
@@ -80,11 +81,6 @@ def wait_until(page: Any, condition: str) -> None:
     while not page.evaluate(condition):
         assert time.monotonic() < end, condition
         page.wait_for_timeout(20)
-
-
-def see(page: Any, selector: str) -> Any:
-    """What is expected of an element, soon."""
-    return playwright.expect(page.locator(selector))
 
 
 def step(page: Any) -> list[str]:

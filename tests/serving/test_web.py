@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.serving.pages import see
+
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 FIRST, SECOND = "Mi hermana compró tres manzanas.", "No quiero agua."
 INTO = {"es": "My sister bought three apples."}
@@ -20,11 +22,6 @@ def type_in(page: Any, text: str) -> list[str]:
     see(page, "#shadow span >> nth=0").to_be_attached()
     see(page, "#status").to_have_text("Translated")
     return [str(word) for word in page.locator("#target .word").all_inner_texts()]
-
-
-def see(page: Any, selector: str) -> Any:
-    """What is expected of an element, soon."""
-    return playwright.expect(page.locator(selector))
 
 
 def lamp(span: Any) -> float:

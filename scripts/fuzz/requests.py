@@ -74,9 +74,9 @@ class Requests:
     def first(self) -> list[bytes]:
         """What lets a server load all that it has: a page, a look inside, and files."""
         fields: dict[str, Any] = {"q": f"<p>{MARKER} <b>es</b> grande.</p>", "api_key": self._key}
-        looks = [self._json(path, **fields, attention=True) for path in POSTS[2:]]
+        look = self._json("/inspect", **fields, attention=True)
         page = self._json("/translate", **fields, format="html", alternatives=5)
-        return [page, *looks, *(self._upload(".docx", word(MARKER)) for _ in range(4))]
+        return [page, look, *(self._upload(".docx", word(MARKER), "a") for _ in range(4))]
 
     def _json(self, path: str, **fields: Any) -> bytes:
         usual = {"q": f"{MARKER} duerme.", "source": "es", "target": "en"}
@@ -107,10 +107,10 @@ class Requests:
         fields = {"attention": self._chance.random() < 0.5, "prefix": self._chance.choice(PREFIXES)}
         return self._json(self._chance.choice(POSTS[2:]), q=q[:19_000], **fields)
 
-    def _upload(self, suffix: str, content: bytes) -> bytes:
+    def _upload(self, suffix: str, content: bytes, name: str = "") -> bytes:
         said = f'--{BOUND}\r\nContent-Disposition: form-data; name="'
         fields = {"source": "es", "target": "en", "api_key": self._key}
-        parts = [f'{said}{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
-        head = f'{said}file"; filename="{self._chance.choice(NAMES)}{suffix}"\r\n\r\n'
+        parts = [f'{said}{field}"\r\n\r\n{value}\r\n' for field, value in fields.items()]
+        head = f'{said}file"; filename="{name or self._chance.choice(NAMES)}{suffix}"\r\n\r\n'
         body = "".join([*parts, head]).encode() + content + f"\r\n--{BOUND}--\r\n".encode()
         return post("/translate_file", body, f"multipart/form-data; boundary={BOUND}")

@@ -58,7 +58,7 @@ class Campaign:
         connection.close()
         for content in self._requests.first():
             if not (answer := await self._send(content)).startswith(b"HTTP/1.1 200"):
-                raise ConnectionError(f"expected an answer, got {answer[:300]!r}")
+                raise ConnectionError(f"expected an answer, got {answer!r}")
 
     async def _client(self, number: int) -> None:
         """One who translates sentence after sentence until the end."""

@@ -74,7 +74,7 @@ class Requests:
     def first(self) -> list[bytes]:
         """What lets a server load all that it has: a page, a look inside, and files."""
         fields: dict[str, Any] = {"q": f"<p>{MARKER} <b>es</b> grande.</p>", "api_key": self._key}
-        look = self._json("/inspect", **fields, attention=True)
+        look = self._json("/inspect", api_key=self._key, attention=True)
         page = self._json("/translate", **fields, format="html", alternatives=5)
         return [page, look, *(self._upload(".docx", word(MARKER), "a") for _ in range(4))]
 

@@ -20,9 +20,10 @@ from transformer.documents.passages import Options, Passage
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
-from transformer.serving.languages import NAMES, Pair, check_pair, detected, languages
+from transformer.serving.languages import Pair, check_pair, detected, languages
 from transformer.serving.service import Reading, Service
 from transformer.text.glossary import Glossary
+from transformer.text.language import NAMES
 from transformer.text.markup import MarkedText, split_at_marks
 from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation

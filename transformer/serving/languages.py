@@ -4,9 +4,8 @@ from collections.abc import Collection
 
 from transformer.serving.access import RequestError
 from transformer.serving.schema import Detected, Language
-from transformer.text.language import LANGUAGES, detect
+from transformer.text.language import LANGUAGES, NAMES, detect
 
-NAMES = {"es": "Spanish", "en": "English"}
 DETECT_CHARS = 2000  # that are enough to tell a language by
 Pair = tuple[str, str]
 

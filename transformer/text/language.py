@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-LANGUAGES = ("es", "en")
+NAMES = {"es": "Spanish", "en": "English"}
+LANGUAGES = tuple(NAMES)
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
 N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 DECIDED = 0.65  # confidence from which a language is taken for known

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
+from transformer.text.language import NAMES
 from transformer.text.placeholders import find
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
@@ -30,9 +31,9 @@ from transformer.translation.translator import (
     TextTranslator,
     Translation,
     Translator,
+    combined,
 )
 
-NAMES = {"es": "Spanish", "en": "English"}
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
 SURER = 0.5  # nats a token, by which a model must be surer of slots than of the words of terms
 # Nats a piece, below which nothing is right: with the released models 0.5 % of everyday sentences,
@@ -295,14 +296,4 @@ def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: i
             or (dataclasses.replace(candidates[0], text=text),)
             for text, candidates in zip(model_input.texts, outputs, strict=True)
         ]
-    assembled = []
-    for k in range(min(n_best, max(map(len, outputs), default=1))):
-        chosen = [candidates[min(k, len(candidates) - 1)] for candidates in outputs]
-        assembled.append(
-            Candidate(
-                text=model_input.finished([candidate.text for candidate in chosen]),
-                score=sum(candidate.score for candidate in chosen),
-                tokens=tuple(token for candidate in chosen for token in candidate.tokens),
-            )
-        )
-    return tuple(assembled)
+    return combined(outputs, model_input.finished)[:n_best]

@@ -6,7 +6,7 @@ way is for words that a model does not know.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from transformer.text.markup import project_markup
 from transformer.text.tokenizer import words
 from transformer.translation.faults import term_pattern
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, in_words
-from transformer.translation.translator import Candidate, Translator
+from transformer.translation.translator import Candidate, Translator, combined
 
 _MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
     unas unos your"""
@@ -51,18 +51,13 @@ def translate_terms(
                 tuple(_candidate(translator, (piece, ids), hypothesis, own) for hypothesis in found)
                 or (Candidate(text=piece, score=0.0, tokens=()),)
             )
-        translated.append(tuple(_joined(whole, parts)))
+        translated.append(combined(parts, _writing(whole)))
     return translated
 
 
-def _joined(whole: ModelInput, parts: Sequence[Sequence[Candidate]]) -> Iterator[Candidate]:
-    for k in range(max(map(len, parts), default=0)):
-        chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]
-        yield Candidate(
-            text=whole.finished(["".join(candidate.text for candidate in chosen)]),
-            score=sum(candidate.score for candidate in chosen),
-            tokens=tuple(token for candidate in chosen for token in candidate.tokens),
-        )
+def _writing(whole: ModelInput) -> Callable[[Sequence[str]], str]:
+    """Makes a sentence of the translations of its pieces."""
+    return lambda texts: whole.finished(["".join(texts)])
 
 
 def _candidate(

@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -115,6 +115,23 @@ def _joined(parts: Sequence[tuple[str, Translation | None]], k: int) -> Candidat
         score=sum(candidate.score for candidate in candidates),
         tokens=tuple(token for candidate in candidates for token in candidate.tokens),
     )
+
+
+def combined(
+    parts: Sequence[Sequence[Candidate]], write: Callable[[Sequence[str]], str]
+) -> tuple[Candidate, ...]:
+    """The candidates of what is translated in parts: the k-th of each part, or its last."""
+    whole = []
+    for k in range(max(map(len, parts), default=1)):
+        chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]
+        whole.append(
+            Candidate(
+                text=write([candidate.text for candidate in chosen]),
+                score=sum(candidate.score for candidate in chosen),
+                tokens=tuple(token for candidate in chosen for token in candidate.tokens),
+            )
+        )
+    return tuple(whole)
 
 
 class TextTranslator(abc.ABC):

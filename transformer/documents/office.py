@@ -32,8 +32,8 @@ MAX_MEMBERS = 10_000
 Part = Callable[[bytes, Options], Opened]
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _WORD = re.compile(r"word/(document|(header|footer)\d*|footnotes|endnotes|comments)\.xml")
-_SLIDES = re.compile(r"ppt/(slides|notesSlides|diagrams)/\w+\.xml")
-_SHEETS = re.compile(r"xl/(sharedStrings|worksheets/[^/]+|drawings/[^/]+)\.xml")
+_SLIDES = re.compile(r"ppt/(slides|notesSlides|diagrams|comments)/\w+\.xml")
+_SHEETS = re.compile(r"xl/(sharedStrings|(worksheets|drawings|comments)/[^/]+|comments\d*)\.xml")
 _ODT = re.compile(r"(content|styles)\.xml")
 _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
 # Word splits runs at what no reader sees.
@@ -113,7 +113,7 @@ def _runs_of(content: bytes, options: Options) -> Opened:
     root = etree.fromstring(content, parser)
     if root.getroottree().docinfo.doctype:
         raise UserError("expected XML without a document type in the file")
-    paragraphs = [e for e in root.iter() if _name(e) in ("p", "si", "is")]
+    paragraphs = [e for e in root.iter() if _name(e) in ("p", "si", "is", "text")]
     units = [
         unit for paragraph in paragraphs for line in _stretches(paragraph) for unit in _unit(line)
     ]
@@ -239,8 +239,15 @@ def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
 def _write(
     runs: Sequence[_Run], pieces: Sequence[tuple[str, _Run]], kept: Mapping[str, _Run]
 ) -> None:
-    """Writes a stretch anew: each piece is a copy of the first run of its look."""
+    """Writes a stretch anew: each piece is a copy of the first run of its look.
+
+    What begins inside of it (a comment, a bookmark) then begins before it.
+    """
     spoken = [run for run in runs if run.texts]
+    first, last = runs[0].element, runs[-1].element
+    inside = itertools.takewhile(lambda sibling: sibling is not last, first.itersiblings())
+    for element in [each for each in inside if _name(each).endswith("Start")]:
+        first.addprevious(element)
     if len(pieces) == 1 == len({run.look for run in runs}):
         _say(runs[0].texts, pieces[0][0])
         spoken = spoken[1:]
@@ -249,7 +256,10 @@ def _write(
         runs[0].element.addprevious(first)
         for text, run in ((part, run) for piece, run in pieces for part in STAYS.split(piece)):
             if text in kept:
-                first.addprevious(kept[text].element)
+                element = kept[text].element
+                while _name(end := element.getprevious()) == "commentRangeEnd":
+                    first.addprevious(end)
+                first.addprevious(element)
             elif text:
                 element = copy.deepcopy(run.element)
                 first.addprevious(element)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.initialize import weights_for
+from transformer.checkpoint.locate import CARD
 from transformer.command import run_command
 from transformer.config import UserError
 from transformer.corpus.readers import read_pairs
@@ -52,7 +53,7 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
         opened.model.config,
         opened.tokenizer,
         opened.directions,
-        (opened.folder / checkpoint.CARD).read_text(encoding="utf-8"),
+        (opened.folder / CARD).read_text(encoding="utf-8"),
     )
     pairs = {
         langs: list(itertools.islice(read_pairs(str(TEST), *langs), N_TEST))

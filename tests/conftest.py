@@ -129,5 +129,5 @@ def random_checkpoint(
     torch.manual_seed(7)
     folder = tmp_path_factory.mktemp("model") / "es-en"
     weights = Transformer(config).state_dict()
-    checkpoint.save(folder, weights, config, phrase_tokenizer, ("es", "en"), "# A test\n")
+    checkpoint.save(folder, weights, config, phrase_tokenizer, [("es", "en")], "# A test\n")
     return folder

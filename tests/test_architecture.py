@@ -24,7 +24,7 @@ HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus"
          "safetensors": "checkpoint", "sentencepiece": "text", "shtab": "cli",
          "starlette": "serving", "tqdm": "command", "transformers": "export",
          "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
-TORCH_FREE = ("locate", "sums", "tensors")  # of the package checkpoint
+TORCH_FREE = ("locate", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "flags", "cli")
 TOP = {"LICENSE", "README.md", "README.es.md", "checkpoints", "data", "pyproject.toml", "scripts",
        "tests", "transformer"}  # fmt: skip

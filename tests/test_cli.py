@@ -16,7 +16,6 @@ import pytest
 
 from transformer import cli
 from transformer.checkpoint import locate
-from transformer.checkpoint import weights as checkpoint
 from transformer.config import ComputeType, DecodeConfig
 from transformer.translation.translator import Translator
 
@@ -224,7 +223,7 @@ def test_a_mistake_is_one_line_on_standard_error(run: Run, flags: list[str], mes
 
 def test_a_broken_checkpoint_is_an_error(run: Run, random_checkpoint: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(random_checkpoint, tmp_path / "broken")
-    weights = broken / checkpoint.WEIGHTS
+    weights = broken / locate.WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-100])
     assert f"expected weights in {weights}" in failure(run("hola", model=broken))
 

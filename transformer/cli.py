@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import transformer
-from transformer.checkpoint.locate import default_model, direction, find, models
-from transformer.checkpoint.sums import SUMS
+from transformer.checkpoint.locate import SUMS, default_model, direction, find, models
 from transformer.command import (
     Failed,
     Progress,

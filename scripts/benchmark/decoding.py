@@ -85,7 +85,7 @@ def read_model(given: argparse.Namespace) -> tuple[Transformer, Ids]:
     if given.test is None:
         raise UserError("expected a test set for the checkpoint: give --test")
     opened = weights.load(given.model)
-    test_set = read_set(given.test, "test", (opened.src_lang, opened.tgt_lang), given.sentences)
+    test_set = read_set(given.test, "test", opened.directions[0], given.sentences)
     longest = opened.model.config.max_len // 2 - 1
     sources = [opened.tokenizer.encode(text)[:longest] for text in test_set.sources]
     return opened.model, [ids for ids in sources if ids]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from scripts.fuzz.checks import ROOT, Check, Options, start, told
 from scripts.fuzz.training import finished
-from transformer.checkpoint.reader import open_checkpoint
-from transformer.checkpoint.sums import NAMES, SUMS
+from transformer.checkpoint.locate import SUMMED, SUMS
+from transformer.checkpoint.tensors import open_checkpoint
 from transformer.checkpoint.weights import load_training
 from transformer.config import UserError
 
@@ -22,7 +22,7 @@ def run(options: Options) -> Iterator[Check]:
     released = options.folder / "released"
     shutil.copytree(ROOT / "checkpoints" / "es-en", released)
     trained = finished(options.folder / "run", options.folder) / "last"
-    files = [folder / name for folder in (released, trained) for name in (*NAMES, SUMS)]
+    files = [folder / name for folder in (released, trained) for name in (*SUMMED, SUMS)]
     files = [path for path in files if path.exists()]
     silent, untold = list[str](), list[str]()
     n = options.count(N_FLIPS)

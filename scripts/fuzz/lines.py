@@ -11,7 +11,7 @@ from pathlib import Path
 from scripts.benchmark.copy_model import copy_model
 from scripts.fuzz.attacks import ODD, texts
 from scripts.fuzz.checks import ROOT, Check, Options, resident, start
-from transformer.checkpoint.reader import read_vocabulary
+from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import save
 from transformer.config import ModelConfig
 
@@ -79,7 +79,7 @@ def _copying(folder: Path) -> list[str]:
         n_encoder_layers=1, n_decoder_layers=1,
     )  # fmt: skip
     weights = copy_model(config).state_dict()
-    save(folder, weights, config, tokenizer, ("es", "en"), "# Copies\n")
+    save(folder, weights, config, tokenizer, [("es", "en")], "# Copies\n")
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     return [piece[1:] for piece in pieces if piece[0] == "▁" and piece[1:].isalpha()]
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.weights import average, load, load_training, load_weights, save
+from transformer.checkpoint.weights import load, load_training, load_weights, mean, save
 from transformer.config import ModelConfig, UserError
 from transformer.files import existing
 from transformer.model import Transformer
@@ -35,7 +35,7 @@ def save_as(
     def run(name: str = "model", seed: int = 1, training: Any = None, **changes: Any) -> Any:
         model = make_model(seed, vocab_size=phrase_tokenizer.vocab_size, **changes)
         weights = model.state_dict()
-        arguments = (model.config, phrase_tokenizer, ("es", "en"), "# Card\n", training)
+        arguments = (model.config, phrase_tokenizer, [("es", "en")], "# Card\n", training)
         save(tmp_path / name, weights, *arguments)
         return weights
 
@@ -70,7 +70,7 @@ def test_what_is_saved_is_loaded_bit_for_bit(
     assert torch.equal(loaded.model(src, tgt), model(src, tgt))
     assert not loaded.model.training
     assert loaded.tokenizer.model == phrase_tokenizer.model
-    assert (loaded.src_lang, loaded.tgt_lang) == ("es", "en")
+    assert loaded.directions == (("es", "en"),)
     assert loaded.folder == tmp_path / "model"
     assert (loaded.folder / "README.md").read_text() == "# Card\n"
 
@@ -80,7 +80,7 @@ def test_weights_of_half_the_size_are_loaded_as_float32(
 ) -> None:
     weights = {name: tensor.bfloat16() for name, tensor in save_as().items()}
     config = load(tmp_path / "model").model.config
-    save(tmp_path / "half", weights, config, phrase_tokenizer, ("es", "en"), "")
+    save(tmp_path / "half", weights, config, phrase_tokenizer, [("es", "en")], "")
     found = load(tmp_path / "half").model.state_dict()
     assert same(found, {name: tensor.float() for name, tensor in weights.items()})
 
@@ -92,10 +92,11 @@ def test_a_released_model_is_its_stored_numbers_in_float32(
     config = load(tmp_path / "model").model.config
     for storage in typing.get_args(checkpoint.Storage):
         small = checkpoint.compact(weights, storage)
-        save(tmp_path / storage, small, config, phrase_tokenizer, ("es", "en"), "")
+        save(tmp_path / storage, small, config, phrase_tokenizer, [("es", "en")], "")
         loaded = load(tmp_path / storage).model.state_dict()
         assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
-        assert same(average([tmp_path / storage]), loaded)
+        stored = load_weights(tmp_path / storage)
+        assert same({name: tensor.float() for name, tensor in stored.items()}, loaded)
         for table in ("positions.table", "embedding.weight"):
             assert_close(loaded[table], weights[table], rtol=1e-3, atol=1e-4)
         step = weights[name].abs().amax(1, keepdim=True) / (127 if storage == "int8" else 1000)
@@ -124,7 +125,7 @@ def test_weights_stored_as_float32_are_mapped_and_not_copied(
     for name, tensor in loaded.model.named_parameters():
         assert any(tensor.data_ptr() in place for place in places), name
     half = {name: tensor.half() for name, tensor in weights.items()}
-    save(tmp_path / "half", half, loaded.model.config, phrase_tokenizer, ("es", "en"), "")
+    save(tmp_path / "half", half, loaded.model.config, phrase_tokenizer, [("es", "en")], "")
     raw = load_weights(tmp_path / "half")
     places = mapped(tmp_path / "half/model.safetensors")
     assert all(any(t.data_ptr() in place for place in places) for t in raw.values())
@@ -332,23 +333,11 @@ def test_a_crash_before_the_predecessor_is_gone_leaves_the_new_checkpoint(
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_an_average_is_the_mean_and_of_equal_checkpoints_that_checkpoint(
-    save_as: Save, tmp_path: Path
-) -> None:
+def test_a_mean_is_that_of_each_number_and_of_equal_models_that_model(save_as: Save) -> None:
     first, second = save_as("a", seed=1), save_as("b", seed=2)
-    mean = {name: (first[name].double() + second[name].double()) / 2 for name in first}
-    found = average([tmp_path / "a", tmp_path / "b"])
-    assert same(found, {name: tensor.float() for name, tensor in mean.items()})
-    assert same(average([tmp_path / "a"] * 3), first)
-
-
-def test_nothing_or_different_models_have_no_average(save_as: Save, tmp_path: Path) -> None:
-    save_as("a")
-    save_as("b", d_ff=18)
-    with pytest.raises(ValueError, match="at least one checkpoint to average, got none"):
-        average([])
-    with pytest.raises(ValueError, match=r"expected checkpoints of one model; .*/b is another's"):
-        average([tmp_path / "a", tmp_path / "b"])
+    wide = {name: tensor.double() for name, tensor in first.items()}
+    assert same(mean([first, second]), {name: (wide[name] + second[name]) / 2 for name in first})
+    assert same(mean([first] * 3), wide)
 
 
 class _Trap:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.checkpoint.reader import open_checkpoint
+from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.decoding import decoder as decoder_module
 from transformer.decoding import native

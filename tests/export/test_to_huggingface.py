@@ -68,7 +68,7 @@ def trained(
         optimiser.step()
     torch.set_num_threads(threads)
     folder = tmp_path_factory.mktemp("run") / "best"
-    weights.save(folder, model.state_dict(), config, phrase_tokenizer, ("es", "en"), "# A test\n")
+    weights.save(folder, model.state_dict(), config, phrase_tokenizer, [("es", "en")], "# A test\n")
     return folder
 
 

@@ -9,6 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from scripts import release
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.tensors import read_weights
 from transformer.config import ModelConfig, UserError
@@ -23,8 +24,8 @@ def test_of_several_checkpoints_the_mean_is_released(
 ) -> None:
     opened = checkpoint.load(random_checkpoint)
     moved = {name: t + 0.5 for name, t in opened.model.state_dict().items()}
-    langs = opened.src_lang, opened.tgt_lang
-    checkpoint.save(tmp_path / "b", moved, opened.model.config, opened.tokenizer, langs, "# B\n")
+    same = opened.model.config, opened.tokenizer, opened.directions
+    checkpoint.save(tmp_path / "b", moved, *same, "# B\n")
     sources = [str(random_checkpoint), str(tmp_path / "b")]
     assert release.main([*sources, str(tmp_path / "mean")]) == 0
     found = checkpoint.load_weights(tmp_path / "mean")
@@ -45,7 +46,7 @@ def test_a_model_of_both_directions_is_released_as_int8(
     assert release.main(["--storage", "int8", *paths[:2]]) == 0
     assert checkpoint.load(paths[1]).directions == both
     stored, again = (
-        read_weights(tmp_path / name / checkpoint.WEIGHTS, opened.model.config)
+        read_weights(tmp_path / name / locate.WEIGHTS, opened.model.config)
         for name in ("small", "again")
         if name == "small" or release.main(["--storage", "int8", *paths[1:]]) == 0
     )
@@ -70,7 +71,7 @@ def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> N
         torch.manual_seed(depth)
         weights = Transformer(config).state_dict()
         paths.append(tmp_path / str(depth))
-        checkpoint.save(paths[-1], weights, config, tokenizer, ("es", "en"), "# Of two\n")
+        checkpoint.save(paths[-1], weights, config, tokenizer, [("es", "en")], "# Of two\n")
     last = checkpoint.load(paths[1])
     found = checkpoint.mean(release.alike(paths, last))
     small = checkpoint.load_weights(paths[0])

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from accelerate.state import AcceleratorState, GradientState
 
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.corpus.batching import Chunks, TokenPairs
 from transformer.corpus.prepare import PreparedCorpus
@@ -77,7 +78,7 @@ def state(folder: Path) -> dict[str, Any]:
     """All that decides how a run goes on: weights, moments, average, place."""
     last = folder / "last"
     place = json.loads((last / "training.json").read_text())
-    files = {name: (last / name).read_bytes() for name in (checkpoint.WEIGHTS, checkpoint.STATE)}
+    files = {name: (last / name).read_bytes() for name in (locate.WEIGHTS, locate.STATE)}
     return files | {name: place[name] for name in ("step", "epoch", "position")}
 
 

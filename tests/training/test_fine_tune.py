@@ -33,7 +33,7 @@ def flags(tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer) -> list[s
     config = ModelConfig(**SIZES, vocab_size=phrase_tokenizer.vocab_size, max_len=64, norm="pre")  # type: ignore[arg-type]
     before = tmp_path / "before"
     state = Transformer(config).state_dict()
-    weights.save(before, state, config, phrase_tokenizer, ("es", "en"), "a card\n")
+    weights.save(before, state, config, phrase_tokenizer, [("es", "en")], "a card\n")
     own = "".join(UNIT.format(*pair) for pair in phrases[:60])
     (tmp_path / "mine.tmx").write_text(f'<tmx version="1.4"><body>{own}</body></tmx>')
     mix, dev = tsv(tmp_path / "mix.tsv", phrases[60:180]), tsv(tmp_path / "dev.tsv", phrases[-9:])

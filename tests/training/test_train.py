@@ -25,7 +25,7 @@ from tests.training.runs import (
     wait_for_records,
 )
 from transformer import plots
-from transformer.checkpoint import weights
+from transformer.checkpoint import locate, weights
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, ModelConfig, UserError
@@ -47,7 +47,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     torch.manual_seed(7)
     model = Transformer(ModelConfig(**CONFIG, vocab_size=tokenizer.vocab_size))  # type: ignore[arg-type]
     before = tmp_path / "before"
-    weights.save(before, model.state_dict(), model.config, tokenizer, ("es", "en"), "a card\n")
+    weights.save(before, model.state_dict(), model.config, tokenizer, [("es", "en")], "a card\n")
     return {"corpus": corpus, "before": before, "output": tmp_path / "run", "cache": tmp_path / "c"}
 
 
@@ -168,7 +168,7 @@ def test_a_run_whose_last_checkpoint_is_broken_goes_on_from_the_one_it_names(
 ) -> None:
     flags = {"average": 3, "eval_every": 2, "save_every": 4}
     assert script(command(corpus, tmp_path, max_steps=5, **flags)) == 0
-    (tmp_path / "last" / checkpoint.STATE).write_bytes(b"nonsense")
+    (tmp_path / "last" / locate.STATE).write_bytes(b"nonsense")
     capsys.readouterr()
     assert script(command(corpus, tmp_path, max_steps=8, **flags)) == 2
     line = capsys.readouterr().err.splitlines()[-1]

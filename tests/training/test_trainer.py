@@ -15,6 +15,7 @@ from tests.training.runs import (
     averaged_gradients,
     trained_tensors,
 )
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import TrainConfig, UserError
@@ -175,7 +176,7 @@ def test_the_best_and_the_last_weights_are_kept_and_an_average_is_tried(
     kept = sorted((tmp_path / "steps").iterdir())
     assert [path.name for path in kept] == ["step-00000006", "step-00000009"]
     mean = checkpoint.load(tmp_path / "last").model
-    mean.load_state_dict(checkpoint.average(kept))
+    mean.load_state_dict(checkpoint.mean(map(checkpoint.load_weights, kept)))
     assert trainer.validation.loss(mean) == pytest.approx(tried[-1]["loss"])
     assert scored(trainer, tmp_path / "last") == pytest.approx(tried[-2]["loss"])
     best = min(tried, key=lambda record: record["loss"])
@@ -207,7 +208,7 @@ def test_without_development_pairs_the_last_weights_are_the_best(
     trainer = start(tmp_path, max_steps=3)
     trainer.run()
     assert trainer.state.best is None
-    weights = [(tmp_path / name / checkpoint.WEIGHTS).read_bytes() for name in ("best", "last")]
+    weights = [(tmp_path / name / locate.WEIGHTS).read_bytes() for name in ("best", "last")]
     assert weights[0] == weights[1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import transformer
-from transformer.checkpoint import locate, sums
+from transformer.checkpoint import locate
 from transformer.checkpoint.locate import default_model, direction, find
 from transformer.config import UserError
 from transformer.translation.directions import Directions, load
@@ -28,7 +28,7 @@ def folders(
         values = json.loads((copy / "config.json").read_text(encoding="utf-8"))
         values |= {"src_lang": langs[0], "tgt_lang": langs[1]}
         (copy / "config.json").write_text(json.dumps(values), encoding="utf-8")
-        sums.write(copy)
+        locate.write_sums(copy)
     return {langs: place / "-".join(langs) for langs in (ES, EN)}
 
 

@@ -6,43 +6,72 @@
     README.md            the model card: how it was trained
     selftest.json        what a released model must translate as it did then
     training.safetensors, training.json     only where training can go on from it
-    SHA256SUMS           what the files were when they were written
+    SHA256SUMS           what the files were at saving, as `sha256sum --check` reads it
 
 and in the folder of a run, beside its checkpoints, metrics.jsonl: a record a report.
 
-Stands apart from `weights` so that a wrong folder, or a model that is not there, is told of before
-torch is imported.
+Apart from `weights`: a folder that is wrong or not there is told of before torch is imported.
 """
 
+import hashlib
 import json
 import logging
+import mmap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoint import sums
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
-from transformer.files import existing, read_bytes
+from transformer.files import existing, open_regular, read_bytes
 from transformer.text.language import LANGUAGES
 
-CONFIG, WEIGHTS, VOCABULARY, CARD = (
-    "config.json",
-    "model.safetensors",
-    "tokenizer.model",
-    "README.md",
-)
-SELFTEST, METRICS = "selftest.json", "metrics.jsonl"
+CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.model"
 STATE, STATE_VALUES = "training.safetensors", "training.json"
+CARD, SELFTEST, METRICS, SUMS = "README.md", "selftest.json", "metrics.jsonl", "SHA256SUMS"
+SUMMED = (CONFIG, WEIGHTS, VOCABULARY, STATE_VALUES, STATE)  # not the card, which people may mend
 MAX_METRICS = 2**30  # bytes
 PACKAGE = Path(__file__).resolve().parent.parent
 logger = logging.getLogger(__name__)
 DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 
 
+def write_sums(folder: Path) -> None:
+    """Notes what the files of a new checkpoint are."""
+    lines = []
+    for path in (folder / name for name in SUMMED if (folder / name).exists()):
+        with open_regular(path) as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
+    (folder / SUMS).write_text("".join(lines), encoding="ascii", newline="\n")
+
+
+def check_sum(path: Path, content: bytes | mmap.mmap) -> None:
+    """UserError unless a file of a checkpoint is as it was saved; older ones noted no sums."""
+    noted = path.with_name(SUMS)
+    if path.name not in SUMMED or not noted.exists():
+        return
+    try:
+        lines = read_bytes(noted).decode("ascii").splitlines()
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    except (OSError, ValueError) as error:
+        raise UserError(f"expected SHA-256 sums in {noted}: {error}") from error
+    if sums.get(path.name) != hashlib.sha256(content).hexdigest():
+        raise UserError(
+            f"expected {path} as it was saved, but its SHA-256 is not the one in {SUMS}: it was "
+            f"damaged or cut short, fetch it again (or delete {SUMS} if you changed it yourself)"
+        )
+
+
+def read_checked(path: Path) -> bytes:
+    """The content of a small file of a checkpoint, as it was saved; OSError, or UserError."""
+    content = read_bytes(path)
+    check_sum(path, content)
+    return content
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
     try:
-        values = json.loads(sums.read_checked(path))
+        values = json.loads(read_checked(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"expected JSON in {path}: {error}. Is the file complete?") from error
     if not isinstance(values, dict):

@@ -1,7 +1,8 @@
-"""Tensors of a safetensors file, read with numpy alone: its header first, then mapped.
+"""A checkpoint read without torch: configuration, tokeniser, and the weights as NumPy arrays.
 
-The format: eight bytes with the length of the header, the header in JSON (for each name a type,
-a shape, and where its bytes begin and end), then the bytes, without a gap.
+A safetensors file is eight bytes with the length of its header, the header in JSON (for each name
+a type, a shape, and where its bytes begin and end), then the bytes. The library checks that; the
+arrays are views of the mapped file, which the library would copy, and bfloat16, which it refuses.
 Weights may be int8 with a scale for each row, `NAME.scale`: value = int8 x scale.
 
 Shapes: V vocabulary, D model width, F inner width, N rows of a matrix.
@@ -16,10 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
 
-from transformer.checkpoint import sums
-from transformer.config import ModelConfig, UserError
+from transformer.checkpoint.locate import (
+    VOCABULARY,
+    WEIGHTS,
+    check_sum,
+    find,
+    read_checked,
+    read_config,
+)
+from transformer.config import Direction, ModelConfig, UserError
 from transformer.files import open_regular
+from transformer.text.tokenizer import Tokenizer
 
 Array = np.ndarray[Any, Any]
 Shapes = Iterable[tuple[str, tuple[int, ...]]]
@@ -28,7 +38,6 @@ TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", 
          "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}  # fmt: skip
 WEIGHT_TYPES = ("F32", "F16", "BF16", "F64", "I8")
 SCALE = ".scale"
-MAX_HEADER = 16 * 2**20  # bytes; a model of 100 layers has 0.3 MB
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,11 +47,6 @@ class Entry:
     dtype: str
     shape: tuple[int, ...]
     start: int
-
-    @property
-    def end(self) -> int:
-        """The byte behind the last one."""
-        return self.start + math.prod(self.shape) * np.dtype(TYPES[self.dtype]).itemsize
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,6 +74,42 @@ class Stored:
         exponent = np.uint16(0x7C00 if self.dtype == "F16" else 0x7F80)
         bits = self.values.view(np.uint16) & exponent
         return not bits.size or bool(bits.max() < exponent)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """A checkpoint whose weights have not been read yet."""
+
+    folder: Path
+    config: ModelConfig
+    tokenizer: Tokenizer
+    directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
+
+    def weights(self) -> Iterator[tuple[str, Array]]:
+        """The weights by parameter name, one after the other in float32; defects are UserErrors."""
+        for name, stored in read_weights(self.folder / WEIGHTS, self.config).items():
+            yield name, stored.float32()
+
+
+def open_checkpoint(folder: str | Path) -> Opened:
+    """All of a checkpoint but its weights; a defect of the folder is a UserError."""
+    path = find(folder)
+    config, directions = read_config(path)
+    tokenizer = read_vocabulary(path / VOCABULARY)
+    if tokenizer.vocab_size != config.vocab_size:
+        raise UserError(
+            f"expected {config.vocab_size} pieces in {path / VOCABULARY}, "
+            f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
+        )
+    return Opened(folder=path, config=config, tokenizer=tokenizer, directions=directions)
+
+
+def read_vocabulary(path: Path) -> Tokenizer:
+    """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
+    try:
+        return Tokenizer(read_checked(path))
+    except (OSError, ValueError) as error:
+        raise UserError(f"expected a tokeniser in {path}: {error}") from error
 
 
 def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -121,13 +161,13 @@ def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
     Their SHA-256 is held against the one that was noted at saving.
     """
     try:
-        mapped, entries, start = _map(path)
+        mapped, entries = _map(path)
     except (OSError, ValueError) as error:
         raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
     if shapes is not None:
         _check_shapes(path, entries, shapes)
-    sums.check(path, mapped)
-    arrays = {name: _array(mapped, entry, start) for name, entry in entries.items()}
+    check_sum(path, mapped)
+    arrays = {name: _array(mapped, entry) for name, entry in entries.items()}
     return {
         name: Stored(entries[name].dtype, array, arrays.get(name + SCALE))
         for name, array in arrays.items()
@@ -146,55 +186,33 @@ def quantise_rows(weight: Array) -> tuple[Array, Array]:
     return np.rint(weight * factor[:, None]).astype(np.int8), largest / np.float32(127)
 
 
-def _array(mapped: mmap.mmap, entry: Entry, start: int) -> Array:
+def _array(mapped: mmap.mmap, entry: Entry) -> Array:
     dtype, count = np.dtype(TYPES[entry.dtype]), math.prod(entry.shape)
     if not count:
         return np.empty(entry.shape, dtype)
-    flat = np.frombuffer(mapped, dtype, count, start + entry.start)
+    flat = np.frombuffer(mapped, dtype, count, entry.start)
     return np.require(flat, requirements="A").reshape(entry.shape)
 
 
-def _map(path: Path) -> tuple[mmap.mmap, dict[str, Entry], int]:
-    """The file in memory, its header, and where its bytes begin; OSError or ValueError."""
+def _map(path: Path) -> tuple[mmap.mmap, dict[str, Entry]]:
+    """The file in memory, and its header, which the library has checked; OSError or ValueError."""
     with open_regular(path) as file:
-        length = int.from_bytes(file.read(8), "little")
-        file.seek(0, 2)
-        size, start = file.tell(), 8 + length
-        if not 2 <= length <= MAX_HEADER or start > size:
-            raise ValueError(f"a header of {length} bytes in a file of {size}")
+        try:
+            with safetensors.safe_open(path, "numpy"):
+                pass
+        except safetensors.SafetensorError as error:
+            raise ValueError(str(error)) from error
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    return mapped, _entries(mapped[8:start], size - start), start
-
-
-def _entries(header: bytes, size: int) -> dict[str, Entry]:
-    """The header, held against the number of bytes behind it; ValueError."""
-    try:
-        values = json.loads(header)
-    except RecursionError as error:
-        raise ValueError("a header that is nested too deeply") from error
-    if not isinstance(values, dict):
-        raise ValueError("a header that is no JSON object")
-    entries = {n: _entry(n, value) for n, value in values.items() if n != "__metadata__"}
-    at = 0
-    for name, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)):
-        if entry.start != at:
-            raise ValueError(f"{name} begins at byte {entry.start}, not {at}")
-        at = entry.end
-    if at != size:
-        raise ValueError(f"{at} bytes of tensors by its header, and {size} in the file")
-    return entries
-
-
-def _entry(name: str, value: Any) -> Entry:
-    try:
-        dtype, shape, (start, end) = value["dtype"], value["shape"], value["data_offsets"]
-        entry = Entry(dtype, tuple(shape), start)
-        whole = all(type(n) is int and n >= 0 for n in (*shape, start, end))
-        if whole and dtype in TYPES and entry.end == end:
-            return entry
-    except (KeyError, TypeError, ValueError):
-        pass
-    raise ValueError(f"type, shape and place of {name} do not agree")
+    start = 8 + int.from_bytes(mapped[:8], "little")
+    entries = {
+        name: Entry(value["dtype"], tuple(value["shape"]), start + value["data_offsets"][0])
+        for name, value in json.loads(mapped[8:start]).items()
+        if name != "__metadata__"
+    }
+    unknown = {entry.dtype for entry in entries.values()} - TYPES.keys()
+    if unknown:
+        raise ValueError(f"numbers of a type {' and '.join(sorted(unknown))}")
+    return mapped, entries
 
 
 def _check_shapes(path: Path, entries: Mapping[str, Entry], shapes: Shapes) -> None:

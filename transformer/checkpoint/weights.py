@@ -6,9 +6,9 @@ float32 is not copied. No pickle is read or written.
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import safetensors
 import safetensors.torch
@@ -16,48 +16,21 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from transformer.checkpoint import sums
-from transformer.checkpoint.locate import (
-    CARD,
-    CONFIG,
-    STATE,
-    STATE_VALUES,
-    VOCABULARY,
-    WEIGHTS,
-    described,
-    find,
-    read_json,
-)
-from transformer.checkpoint.reader import open_checkpoint
+from transformer.checkpoint import locate
+from transformer.checkpoint.locate import STATE, STATE_VALUES, WEIGHTS, find, read_json
 from transformer.checkpoint.tensors import (
     SCALE,
     Shapes,
     Stored,
+    open_checkpoint,
     quantise_rows,
     read,
     read_weights,
 )
 from transformer.config import Direction, ModelConfig
-from transformer.files import existing, replaced_folder, write_text
+from transformer.files import replaced_folder
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
-
-__all__ = [
-    "CARD",
-    "STATE",
-    "VOCABULARY",
-    "WEIGHTS",
-    "Checkpoint",
-    "average",
-    "compact",
-    "existing",
-    "load",
-    "load_training",
-    "load_weights",
-    "replaced_folder",
-    "save",
-    "write_text",
-]
 
 Storage = Literal["float16", "int8"]
 TABLES = ("embedding.weight", "positions.table")  # read row by row, not multiplied with
@@ -76,46 +49,31 @@ class Checkpoint:
     directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
     folder: Path
 
-    @property
-    def src_lang(self) -> str:
-        """The source language of its first direction."""
-        return self.directions[0][0]
-
-    @property
-    def tgt_lang(self) -> str:
-        """The target language of its first direction."""
-        return self.directions[0][1]
-
 
 def save(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: ModelConfig,
     tokenizer: Tokenizer,
-    languages: Direction | Sequence[Direction],
+    directions: Sequence[Direction],
     card: str,
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values.
-
-    `languages` are a direction or several.
-    """
-    is_single = isinstance(languages[0], str)
-    directions = [cast(Direction, languages)] if is_single else cast(Sequence[Direction], languages)
-    values = {**described(directions), "model": dataclasses.asdict(config)}
+    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values."""
+    values = {**locate.described(directions), "model": dataclasses.asdict(config)}
     with replaced_folder(folder) as new:
-        (new / CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        (new / VOCABULARY).write_bytes(tokenizer.model)
-        (new / CARD).write_text(card, encoding="utf-8")
+        (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        (new / locate.VOCABULARY).write_bytes(tokenizer.model)
+        (new / locate.CARD).write_text(card, encoding="utf-8")
         _save_tensors(new / WEIGHTS, weights)
         if training is not None:
             if training[0]:
                 _save_tensors(new / STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
             (new / STATE_VALUES).write_text(text, encoding="utf-8")
-        sums.write(new)
+        locate.write_sums(new)
         for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
-            path.chmod((new / CONFIG).stat().st_mode)
+            path.chmod((new / locate.CONFIG).stat().st_mode)
 
 
 def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -201,16 +159,6 @@ def load_training(
     return _load_tensors(path / STATE, shapes), read_json(path / STATE_VALUES)
 
 
-def average(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of some checkpoints, summed in float64.
-
-    Raises ValueError for none, or for checkpoints of different models.
-    """
-    if not folders:
-        raise ValueError("expected at least one checkpoint to average, got none")
-    return {name: tensor.float() for name, tensor in mean(_of_one_model(folders)).items()}
-
-
 def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of the weights of models of one shape, by name, in float64."""
     total: dict[str, Tensor] = {}
@@ -220,14 +168,3 @@ def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         for name, tensor in weights.items():
             total[name] = total[name] + tensor if name in total else tensor.double()
     return {name: tensor / count for name, tensor in total.items()}
-
-
-def _of_one_model(folders: Sequence[Path]) -> Iterator[dict[str, Tensor]]:
-    """The weights of each folder; ValueError at one that is another model's."""
-    shapes = None
-    for folder in folders:
-        weights = load_weights(folder)
-        sizes = {name: tensor.shape for name, tensor in weights.items()}
-        if sizes != (shapes := shapes or sizes):
-            raise ValueError(f"expected checkpoints of one model; {folder} is another's")
-        yield weights

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transformer.checkpoint.reader import Opened
+from transformer.checkpoint.tensors import Opened
 from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
 from transformer.decoding import native
 from transformer.decoding.hypothesis import Hypothesis, Ids

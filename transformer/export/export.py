@@ -198,9 +198,7 @@ def _as_ctranslate2(
 
 def _as_huggingface(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
     """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
-    to_huggingface.to_huggingface(
-        opened.model, opened.tokenizer, folder, (opened.src_lang, opened.tgt_lang)
-    )
+    to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, opened.directions[0])
     model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts)
     n_ties = _n_ties(opened, texts, to_huggingface.huggingface_search(model), "Transformers")
@@ -222,11 +220,11 @@ def export(request: ExportRequest) -> Agreement:
             agreement = _as_ctranslate2(opened, new, texts, request.quantization)
         else:
             usage, agreement = to_huggingface.USAGE, _as_huggingface(opened, new, texts)
-        max_len = opened.model.config.max_len
+        max_len, (src_lang, tgt_lang) = opened.model.config.max_len, opened.directions[0]
         text = usage.format(
-            src=opened.src_lang,
-            tgt=opened.tgt_lang,
-            example=EXAMPLES.get(opened.src_lang, SENTENCES[0]),
+            src=src_lang,
+            tgt=tgt_lang,
+            example=EXAMPLES.get(src_lang, SENTENCES[0]),
             max_len=max_len,
             longest=max_len - 1,
         )

@@ -26,7 +26,7 @@ from transformer.checkpoint.locate import METRICS, STATE_VALUES, read_json, read
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
-from transformer.files import append_text, write_text
+from transformer.files import append_text, existing, write_text
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 Tensors = Mapping[str, Tensor]
@@ -256,7 +256,7 @@ class RunFolder:
         Or as `source` holds them, the moments zero where it has none. A checkpoint that is
         broken is a UserError, which names the newest one of the run that is whole.
         """
-        folder = source or checkpoint.existing(self.path / LAST)
+        folder = source or existing(self.path / LAST)
         if folder is None:
             return None
         try:

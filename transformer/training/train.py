@@ -11,7 +11,7 @@ from typing import Any
 from transformer import plots
 from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import read_json, read_metrics
-from transformer.checkpoint.reader import read_vocabulary
+from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
     CorpusConfig,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from transformer.checkpoint.reader import open_checkpoint
+from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
 from transformer.text.glossary import Glossary, TermSpan

@@ -41,6 +41,12 @@ NORMALISED = {
 AWKWARD = st.text(st.sampled_from("aé \u0301\u2581\n\x00\x01\x85½ﬁ😀\u200d漢\ufeff\ufffd0"))
 
 
+def normalized(tokenizer: Tokenizer, text: str) -> str:
+    """The text as SentencePiece itself normalises it."""
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    return str(processor.Normalize(text)).replace("\u2581", " ").strip(" ")
+
+
 def piece_scores(tokenizer: Tokenizer) -> dict[str, float]:
     """Each piece and its log probability, as SentencePiece itself tells them."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
@@ -61,7 +67,7 @@ def segmentations(text: str, scores: dict[str, float]) -> dict[tuple[str, ...], 
 
 @pytest.mark.parametrize(("text", "expected"), NORMALISED.items())
 def test_normalisation_is_this(phrase_tokenizer: Tokenizer, text: str, expected: str) -> None:
-    assert phrase_tokenizer.normalize(text) == expected
+    assert normalized(phrase_tokenizer, text) == expected
     assert phrase_tokenizer.decode(phrase_tokenizer.encode(text)) == expected
 
 
@@ -69,7 +75,7 @@ def test_normalisation_is_this(phrase_tokenizer: Tokenizer, text: str, expected:
 @given(text=st.text() | AWKWARD)
 def test_decoding_gives_the_normalised_text_back(phrase_tokenizer: Tokenizer, text: str) -> None:
     ids = phrase_tokenizer.encode(text)
-    assert phrase_tokenizer.decode(ids) == phrase_tokenizer.normalize(text)
+    assert phrase_tokenizer.decode(ids) == normalized(phrase_tokenizer, text)
     assert not {PAD_ID, BOS_ID, EOS_ID, UNK_ID}.intersection(ids)
 
 
@@ -170,7 +176,7 @@ def test_a_sampled_segmentation_says_the_same(
     phrase_tokenizer: Tokenizer, text: str, seed: int
 ) -> None:
     ids = phrase_tokenizer.sample(text, 0.2, random.Random(seed))
-    assert phrase_tokenizer.decode(ids) == phrase_tokenizer.normalize(text)
+    assert phrase_tokenizer.decode(ids) == normalized(phrase_tokenizer, text)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5])
@@ -227,4 +233,4 @@ def test_words_are_all_of_the_text_but_its_white_space(
 ) -> None:
     pieces = phrase_tokenizer.pieces(phrase_tokenizer.encode(text))
     shown = "".join(word.text for word in words(pieces))
-    assert shown == "".join(phrase_tokenizer.normalize(text).split())
+    assert shown == "".join(normalized(phrase_tokenizer, text).split())

@@ -1,8 +1,7 @@
 """Where the marked parts of a sentence (bold words, links) are in its translation.
 
 By the attention of the words: each mark takes the stretch of target words that look at its words
-more than at others. Every mark is kept, once, and every character of the translation. Knows
-strings and weights; no markup language and no model.
+more than at others. Every mark is kept, once, and every character of the translation.
 """
 
 from collections.abc import Sequence

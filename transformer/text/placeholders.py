@@ -1,19 +1,14 @@
-"""What a translation must not touch: found in a text, put aside under slots, and put back.
+"""What a translation must not touch: found in a text, and put back where a slot stands for it.
 
 A slot is one character of `SLOTS`, one piece of the vocabulary, which the model learns to copy
 to its place.
 """
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from transformer.config import SLOTS
-
-Kind = Literal["url", "email", "placeholder", "tag", "code", "number"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Possessive repeats, and lookbehinds that let a search begin at one place of a run only, keep
 # it linear in the length of the text. At one place the first alternative that fits is taken.
@@ -31,29 +26,16 @@ _FIND = re.compile(
     r"""(?:[a-z]{2,12}+(?::\d{1,5}+)?/[^\s<>"`]*+|(?:com|org|net|edu|gov)(?![\w@-])))"""
     r"""|(?P<number>(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w))"""
 )
-_SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """text[start:end] is to be copied as it is."""
+    """text[start:end] is to be copied as it is; the kind is a group of `_FIND`."""
 
     start: int
     end: int
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """The numbers of the slots that did not come out exactly once; false if there are none."""
-
-    lost: tuple[int, ...]
-    repeated: tuple[int, ...]
-    invented: tuple[int, ...]  # that stood for nothing
-
-    def __bool__(self) -> bool:
-        return bool(self.lost or self.repeated or self.invented)
+    kind: str
 
 
 def slot(number: int) -> str:
@@ -63,25 +45,11 @@ def slot(number: int) -> str:
 
 def find(text: str) -> tuple[Span, ...]:
     """What is to be copied, in order, without overlap: a number in an address is no number."""
-    return tuple(_spans(text))
-
-
-def mask(text: str, kinds: Collection[Kind]) -> tuple[str, tuple[str, ...]]:
-    """The text with a slot for each span of these kinds, and what the slots stand for, in order.
-
-    Spans beyond the number of slots stay as they are. A slot character that the text holds is
-    put aside like a span, and left out once all slots are taken: none means two things.
-    """
-    parts: list[str] = []
-    originals: list[str] = []
-    end = 0
-    for start, stop in _masked(text, kinds):
-        if len(originals) == len(SLOTS):
-            break
-        parts += [text[end:start], SLOTS[len(originals)]]
-        originals.append(text[start:stop])
-        end = stop
-    return "".join([*parts, _SLOT.sub("", text[end:])]), tuple(originals)
+    spans = []
+    for match in _FIND.finditer(text):
+        kind, (start, end) = str(match.lastgroup), match.span()
+        spans.append(Span(start, _end_of_address(text, start, end) if kind == "url" else end, kind))
+    return tuple(spans)
 
 
 def restore(text: str, originals: Sequence[str]) -> str:
@@ -89,25 +57,6 @@ def restore(text: str, originals: Sequence[str]) -> str:
     number = {slot(i): original for i, original in enumerate(originals)}
     known = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
     return known.sub(lambda found: number.get(found.group(), ""), text)
-
-
-def missing(text: str, originals: Sequence[str]) -> Missing:
-    """What is wrong with the slots of a translation of a masked text."""
-    counts = Counter(SLOTS.index(slot) for slot in _SLOT.findall(text))
-    wanted = range(len(originals))
-    return Missing(
-        lost=tuple(i for i in wanted if not counts[i]),
-        repeated=tuple(i for i in wanted if counts[i] > 1),
-        invented=tuple(sorted(i for i in counts if i not in wanted)),
-    )
-
-
-def _spans(text: str) -> Iterator[Span]:
-    for match in _FIND.finditer(text):
-        for kind in KINDS:
-            if match[kind] is not None:
-                end = match.end() if kind != "url" else _end_of_address(text, *match.span())
-                yield Span(match.start(), end, kind)
 
 
 def _end_of_address(text: str, start: int, end: int) -> int:
@@ -122,14 +71,3 @@ def _end_of_address(text: str, start: int, end: int) -> int:
         elif last not in ".,;:!?…'’”»*_":
             return end
         end -= 1
-
-
-def _masked(text: str, kinds: Collection[Kind]) -> Iterator[tuple[int, int]]:
-    """Where the spans of these kinds and the slot characters between them begin and end."""
-    end = 0
-    for span in find(text):
-        if span.kind in kinds:
-            yield from (slot.span() for slot in _SLOT.finditer(text, end, span.start))
-            yield span.start, span.end
-            end = span.end
-    yield from (slot.span() for slot in _SLOT.finditer(text, end))

@@ -107,7 +107,7 @@ class Tokenizer:
             for i in range(self.vocab_size)
             if not (known.IsByte(i) or known.IsControl(i) or known.IsUnknown(i))
         )
-        return frozenset("".join(pieces)) - {"\u2581"}
+        return frozenset("".join(pieces)) - {BOUNDARY}
 
     @property
     def has_slots(self) -> bool:
@@ -130,10 +130,6 @@ class Tokenizer:
         while n_tags < len(ids) and self._processor.IsControl(int(ids[n_tags])):
             n_tags += 1
         return list(ids[:n_tags]), list(ids[n_tags:])
-
-    def normalize(self, text: str) -> str:
-        """The text as `decode(encode(text))` gives it back."""
-        return str(self._processor.Normalize(text)).replace("\u2581", " ").strip(" ")
 
     def encode(self, text: str) -> list[int]:
         """The likeliest segmentation, without special ids."""

@@ -20,10 +20,10 @@ from transformer.checkpoint.locate import models
 from transformer.command import run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.corpus import noise
-from transformer.evaluation import challenge
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
+from transformer.evaluation.selftest import judge, read_challenge
 from transformer.translation.directions import Directions, load
 from transformer.translation.translator import TextTranslator, Translator
 
@@ -104,9 +104,9 @@ def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, .
 
 def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]]:
     """By kind: texts, those of right form, those right in words too; and each that is not."""
-    every, langs = challenge.read(DATA / "challenge.tsv"), system.available[0]
+    every, langs = read_challenge(DATA / "challenge.tsv"), system.available[0]
     cases = [case for case in every if case.src_lang == langs[0]]
-    verdicts = challenge.judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
+    verdicts = judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
     total, form, words = Counter[str](), Counter[str](), Counter[str]()
     for verdict in verdicts:
         for kind in (verdict.case.kind, "all"):

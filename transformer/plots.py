@@ -87,7 +87,7 @@ def _line(
 def bars(
     labels: Sequence[str],
     series: Mapping[str, Sequence[float]],
-    intervals: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    intervals: Mapping[str, Sequence[tuple[float | None, float | None]]] | None = None,
     title: str = "",
     x_label: str = "",
 ) -> str:

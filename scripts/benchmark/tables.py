@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation.machine import machine as this_machine
+from transformer.evaluation.report import machine as this_machine
 from transformer.files import write_text
 
 # What decides between float32, bfloat16 and int8.

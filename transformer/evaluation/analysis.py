@@ -1,13 +1,12 @@
-"""What is found out about one system on one test set: scores, lengths, faults, examples.
-
-Everything is computed on lists of lines, one sentence each.
-"""
+"""What is found out about one system on one test set: scores, lengths, faults, examples."""
 
 import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from transformer.evaluation.metrics import (
     N_BOOTSTRAP,
@@ -39,12 +38,10 @@ class TestSet:
 
     def files(self) -> dict[str, tuple[str, ...]]:
         """The lines by the name of the file they are kept in; `commands` are about these."""
-        files = {
-            f"{self.name}.src": self.sources,
-            f"{self.name}.ref": self.references,
-            f"{self.name}.hyp": self.hypotheses,
-        }
-        return files if self.baseline is None else files | {f"{self.name}.baseline": self.baseline}
+        sides = {"src": self.sources, "ref": self.references, "hyp": self.hypotheses}
+        if self.baseline is not None:
+            sides["baseline"] = self.baseline
+        return {f"{self.name}.{ending}": lines for ending, lines in sides.items()}
 
     def commands(self) -> tuple[str, ...]:
         """What to type in the folder of the files to see the same scores, and p-values."""
@@ -64,7 +61,7 @@ class Speed:
     source_words_per_second: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Bucket:
     """The scores of the sentences whose sources are about as long; none where there are none."""
 
@@ -73,7 +70,7 @@ class Bucket:
     scores: tuple[Score, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class SentenceResult:
     """One line, counted from 1, with its sentence chrF; the last two only in a comparison."""
 
@@ -86,7 +83,7 @@ class SentenceResult:
     gain: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FaultCounts:
     """Outputs that are empty, copy their source, repeat themselves, as `faults` sees it."""
 
@@ -144,24 +141,27 @@ def analyse(
     `known` are the words of the training text, if they are at hand.
     """
     memory: Memory = {}
-    chrf = sentence_chrf(test_set.hypotheses, test_set.references)
+    hypotheses, references = test_set.hypotheses, test_set.references
+    chrf = sentence_chrf(hypotheses, references)
     by_chrf = sorted(range(len(chrf)), key=chrf.__getitem__)
+    n_source, n_output, n_reference = (
+        sum(map(n_words, side)) for side in (test_set.sources, hypotheses, references)
+    )
     return SetReport(
         name=test_set.name,
         spec=test_set.spec,
         sentences=len(test_set.sources),
-        source_words=sum(map(n_words, test_set.sources)),
-        scores=scores(test_set.hypotheses, test_set.references, n_bootstrap, memory=memory),
+        source_words=n_source,
+        scores=scores(hypotheses, references, n_bootstrap, memory=memory),
         commands=test_set.commands(),
         buckets=buckets(test_set, n_bootstrap),
-        faults=count_faults(test_set.sources, test_set.hypotheses),
-        length_ratio=sum(map(n_words, test_set.hypotheses))
-        / max(sum(map(n_words, test_set.references)), 1),
-        length_ratios=length_ratios(test_set.hypotheses, test_set.references),
+        faults=count_faults(test_set.sources, hypotheses),
+        length_ratio=n_output / max(n_reference, 1),
+        length_ratios=length_ratios(hypotheses, references),
         worst=tuple(_sentence(test_set, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
         speed=speed,
         comparison=_comparison(test_set, chrf, baseline, n_bootstrap, memory),
-        invented=invented_words(test_set.hypotheses, known) if known else None,
+        invented=invented_words(hypotheses, known) if known else None,
     )
 
 
@@ -183,14 +183,13 @@ def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
     members: list[list[int]] = [[] for _ in range(len(BUCKETS) + 1)]
     for i, source in enumerate(test_set.sources):
         members[bisect_left(BUCKETS, n_words(source))].append(i)
-    starts = [1, *(last + 1 for last in BUCKETS)]
-    names = [f"{first}-{last}" for first, last in zip(starts, BUCKETS, strict=False)]
+    names = [f"{before + 1}-{last}" for before, last in pairwise((0, *BUCKETS))]
     scored = []
-    for name, chosen in zip([*names, f"{starts[-1]}+"], members, strict=True):
+    for name, chosen in zip([*names, f"{BUCKETS[-1] + 1}+"], members, strict=True):
         hypotheses = [test_set.hypotheses[i] for i in chosen]
         references = [test_set.references[i] for i in chosen]
         some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
-        scored.append(Bucket(words=name, sentences=len(chosen), scores=some))
+        scored.append(Bucket(name, len(chosen), some))
     return tuple(scored)
 
 
@@ -217,48 +216,37 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
 
 def count_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> FaultCounts:
     """Counts what can be seen to be wrong without a reference."""
-    codes = Counter(
-        fault.code
-        for source, hypothesis in zip(sources, hypotheses, strict=True)
-        for fault in faults(source, hypothesis)
-    )
-    return FaultCounts(
-        empty=codes["empty"], copies=codes["copied source"], repetitions=codes["repetition"]
-    )
+    pairs = zip(sources, hypotheses, strict=True)
+    codes = Counter(fault.code for pair in pairs for fault in faults(*pair))
+    return FaultCounts(codes["empty"], codes["copied source"], codes["repetition"])
 
 
-def _sentence(test_set: TestSet, i: int, chrf: float, gain: float | None = None) -> SentenceResult:
-    return SentenceResult(
-        line=i + 1,
-        chrf=chrf,
-        source=test_set.sources[i],
-        hypothesis=test_set.hypotheses[i],
-        reference=test_set.references[i],
-        baseline=test_set.baseline[i]
-        if test_set.baseline is not None and gain is not None
-        else None,
-        gain=gain,
-    )
+def _sentence(test_set: TestSet, i: int, chrf: float, *compared: Any) -> SentenceResult:
+    texts = test_set.sources[i], test_set.hypotheses[i], test_set.references[i]
+    return SentenceResult(i + 1, chrf, *texts, *compared)
 
 
 def _comparison(
     test_set: TestSet, chrf: Sequence[float], baseline: str, n_bootstrap: int, memory: Memory
 ) -> Comparison | None:
-    if test_set.baseline is None:
+    outputs = test_set.baseline
+    if outputs is None:
         return None
-    before = sentence_chrf(test_set.baseline, test_set.references)
+    before = sentence_chrf(outputs, test_set.references)
     gains = [new - old for new, old in zip(chrf, before, strict=True)]
     order = sorted(range(len(gains)), key=gains.__getitem__)
     n = N_SHOWN // 2
+
+    def examples(chosen: Iterable[int]) -> tuple[SentenceResult, ...]:
+        return tuple(_sentence(test_set, i, chrf[i], outputs[i], gains[i]) for i in chosen)
+
     return Comparison(
         baseline=baseline,
         differences=paired_differences(
-            test_set.hypotheses, test_set.baseline, test_set.references, n_bootstrap, memory
+            test_set.hypotheses, outputs, test_set.references, n_bootstrap, memory
         ),
         better=sum(gain > 0 for gain in gains),
         worse=sum(gain < 0 for gain in gains),
-        gains=tuple(
-            _sentence(test_set, i, chrf[i], gains[i]) for i in order[: -n - 1 : -1] if gains[i] > 0
-        ),
-        losses=tuple(_sentence(test_set, i, chrf[i], gains[i]) for i in order[:n] if gains[i] < 0),
+        gains=examples(i for i in order[: -n - 1 : -1] if gains[i] > 0),
+        losses=examples(i for i in order[:n] if gains[i] < 0),
     )

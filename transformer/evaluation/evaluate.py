@@ -10,50 +10,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
-from transformer.evaluation.analysis import (
-    Speed,
-    TestSet,
-    analyse,
-    n_words,
-    one_line,
-    vocabulary,
-)
-from transformer.evaluation.machine import machine
+from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
 from transformer.evaluation.metrics import N_BOOTSTRAP
-from transformer.evaluation.report import Report, page, to_json
+from transformer.evaluation.report import Report, machine, page, to_json
 from transformer.files import write_text
 from transformer.translation.directions import load
+from transformer.translation.guard import GuardedTranslator
+from transformer.translation.translator import Translator
 
 JSON_NAME, PAGE_NAME = "report.json", "report.html"
 ENDINGS = r"(\.(parquet|jsonl?|tsv|tmx|txt|gz))+$"
 
 logger = logging.getLogger(__name__)
-
-
-class Translated(Protocol):
-    """What is needed of a translation."""
-
-    @property
-    def text(self) -> str: ...
-
-
-class Translates(Protocol):
-    """What is needed of a translator."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def src_lang(self) -> str: ...
-    @property
-    def tgt_lang(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    def translate(self, texts: Sequence[str], decode: DecodeConfig) -> Sequence[Translated]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +34,7 @@ class System:
 
     name: str
     path: Path
-    translator: Translates | None = None
+    translator: Translator | GuardedTranslator | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +64,8 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     compared, NAME.baseline. The lines are written before anything is scored.
     """
     names = set_names(request.tests, request.names)
-    named = request.src_lang, request.tgt_lang
-    asked = (named[0], named[1]) if named[0] and named[1] else None
-    on = request.device, request.compute_type, request.guard, asked
-    system = open_system(request.model, *on)
-    baseline = open_system(request.compare, *on) if request.compare else None
+    system = open_system(request.model, request)
+    baseline = open_system(request.compare, request) if request.compare else None
     opened = [system, baseline] if baseline else [system]
     languages = direction(opened, request.src_lang, request.tgt_lang)
     sets = [
@@ -126,7 +95,9 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
         sets=tuple(reports),
     )
     write_text(folder / JSON_NAME, to_json(report))
-    write_text(folder / PAGE_NAME, page(report, training_metrics(system.path)))
+    # The records of the run that a checkpoint lies in, if any, become curves.
+    records = read_metrics(system.path.parent) if system.path.is_dir() else []
+    write_text(folder / PAGE_NAME, page(report, records))
     return report, folder
 
 
@@ -151,17 +122,12 @@ def _bare_name(spec: str) -> str:
     return name.rpartition(".")[0] if pair else name  # of a Moses pair, without the language
 
 
-def open_system(
-    spec: str,
-    device: str = "auto",
-    compute_type: ComputeType = "auto",
-    guard: bool = False,
-    langs: Direction | None = None,
-) -> System:
-    """Loads a checkpoint folder, to search plainly or with `guard`. A file of translations, one a
-    line, or the folder of an earlier report is read when the test set is known.
+def open_system(spec: str, request: EvaluationRequest) -> System:
+    """Loads a checkpoint folder, for the direction asked for where it serves several.
 
-    `langs` chooses among the directions of a checkpoint that serves several."""
+    A file of translations, one a line, or the folder of an earlier report is read when the test
+    set is known.
+    """
     path = Path(spec)
     if not path.exists():
         raise UserError(
@@ -169,16 +135,16 @@ def open_system(
         )
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
-    opened = load(path, device=device, compute_type=compute_type, guard=guard)
-    served = langs if langs in opened.available else opened.available[0]
-    translator = opened.translator(served)
+    opened = load(
+        path, device=request.device, compute_type=request.compute_type, guard=request.guard
+    )
+    asked = (pair for pair in opened.available if pair == (request.src_lang, request.tgt_lang))
+    translator = opened.translator(next(asked, opened.available[0]))
     return System(name=translator.name, path=path, translator=translator)
 
 
-def direction(
-    systems: Sequence[System], src_lang: str | None, tgt_lang: str | None
-) -> tuple[str, str]:
-    """The source and target language; checkpoints and the two options must agree."""
+def direction(systems: Sequence[System], src_lang: str | None, tgt_lang: str | None) -> Direction:
+    """The languages; checkpoints and the two options must agree."""
     if bool(src_lang) != bool(tgt_lang):
         raise UserError(f"expected both --from and --to, or neither; got {src_lang or tgt_lang}")
     directions = {(s.translator.src_lang, s.translator.tgt_lang) for s in systems if s.translator}
@@ -192,7 +158,7 @@ def direction(
     return directions.pop()
 
 
-def read_set(spec: str, name: str, languages: tuple[str, str], limit: int | None = None) -> TestSet:
+def read_set(spec: str, name: str, languages: Direction, limit: int | None = None) -> TestSet:
     """The test set, or its first `limit` pairs, each side made one line."""
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")
@@ -238,19 +204,13 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
             "(of a checkpoint, give the folder)"
         ) from None
     lines = [one_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
-    if limit is not None:
-        lines = lines[:limit]
+    lines = lines[:limit]
     if len(lines) != n:
         raise UserError(
             f"expected a translation for each of {n} lines of the test set; "
             f"{path} has {len(lines)} lines"
         )
     return tuple(lines)
-
-
-def training_metrics(path: Path) -> list[dict[str, Any]]:
-    """The records of the run that a checkpoint folder lies in, if any."""
-    return read_metrics(path.parent) if path.is_dir() else []
 
 
 def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:

@@ -1,27 +1,27 @@
 """Scores translations with sacreBLEU: values, bootstrap intervals, paired significance.
 
-Works on lists of lines, one sentence each, with sacreBLEU's defaults and its fixed seed, so the
-`sacrebleu` command on files of those lines gives the same numbers.
+On lists of lines, with sacreBLEU's defaults and its fixed seed: the `sacrebleu` command on files
+of those lines gives the same numbers.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF, CHRFScore
 from sacrebleu.metrics.ter import TER, TERScore
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 METRICS = ("BLEU", "chrF2", "TER")
 N_BOOTSTRAP = 1000  # resamples, as many as `sacrebleu --confidence` takes
 
 Memory = dict[Any, list[float]]  # TER's statistics of pairs of sentences
-
+Metric = BLEU | CHRF | TER
 S = TypeVar("S", CHRFScore, TERScore)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Score:
     """A metric; `low` and `high` bound its 95 % bootstrap interval, None without bootstrap."""
 
@@ -32,7 +32,7 @@ class Score:
     signature: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """A metric of two systems, with the two-sided p-value of the paired bootstrap test."""
 
@@ -100,18 +100,20 @@ def scores(
     not compute the same TER twice.
     """
     _check(hypotheses, references)
-    return tuple(
-        _score(metric, hypotheses, references, n_bootstrap)
-        for metric in _metrics(metrics, memory).values()
-    )
+    found = []
+    for metric in _metrics(metrics, memory).values():
+        result = metric.corpus_score(hypotheses, [references], n_bootstrap=max(n_bootstrap, 1))
+        # sacreBLEU gives mean and margin away as rounded text only, hence the private fields
+        mean, margin = float(result._mean), float(result._ci)
+        low, high = (mean - margin, mean + margin) if n_bootstrap > 1 else (None, None)
+        signature = str(metric.get_signature())
+        found.append(Score(result.name, float(result.score), low, high, signature))
+    return tuple(found)
 
 
-def _metrics(names: Sequence[str], memory: Memory | None) -> dict[str, BLEU | CHRF | TER]:
-    known: dict[str, BLEU | CHRF | TER] = {
-        "BLEU": BLEU(),
-        "chrF2": RobustCHRF(),
-        "TER": RememberingTER(memory),
-    }
+def _metrics(names: Sequence[str], memory: Memory | None) -> dict[str, Metric]:
+    ter = RememberingTER(memory)
+    known: dict[str, Metric] = {"BLEU": BLEU(), "chrF2": RobustCHRF(), "TER": ter}
     return {name: known[name] for name in names}
 
 
@@ -121,25 +123,6 @@ def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
             "expected as many hypotheses as references and at least one, "
             f"got {len(hypotheses)} and {len(references)}"
         )
-
-
-def _score(
-    metric: BLEU | CHRF | TER,
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    n_bootstrap: int,
-) -> Score:
-    result = metric.corpus_score(hypotheses, [references], n_bootstrap=max(n_bootstrap, 1))
-    # sacreBLEU gives mean and margin away as rounded text only, hence the private fields
-    mean, margin = float(result._mean), float(result._ci)
-    resampled = n_bootstrap > 1
-    return Score(
-        metric=result.name,
-        value=float(result.score),
-        low=mean - margin if resampled else None,
-        high=mean + margin if resampled else None,
-        signature=str(metric.get_signature()),
-    )
 
 
 def paired_differences(
@@ -164,22 +147,15 @@ def paired_differences(
         n_samples=n_bootstrap,
     )
     signatures, results = test()
-    return tuple(
-        _difference(name, results[name], str(signature), 1 / (n_bootstrap + 1))
-        for name, signature in signatures.items()
-    )
-
-
-def _difference(name: str, results: Sequence[Any], signature: str, least: float) -> Difference:
-    baseline, system = results
-    same = baseline.score == system.score and system.p_value <= least
-    return Difference(
-        metric=name,
-        system=float(system.score),
-        baseline=float(baseline.score),
-        p_value=1.0 if same else float(system.p_value),
-        signature=signature,
-    )
+    found = []
+    for name, signature in signatures.items():
+        before, after = cast(list[Result], results[name])
+        p_value = float(after.p_value or 0.0)
+        if before.score == after.score and p_value <= 1 / (n_bootstrap + 1):
+            p_value = 1.0
+        values = float(after.score), float(before.score), p_value
+        found.append(Difference(name, *values, str(signature)))
+    return tuple(found)
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:

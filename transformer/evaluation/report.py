@@ -1,15 +1,24 @@
-"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal."""
+"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal.
+
+It says where and with which versions it ran.
+"""
 
 import dataclasses
 import json
+import platform
+import re
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from transformer import plots
 from transformer.config import DecodeConfig, UserError
 from transformer.evaluation.analysis import RATIO_EDGES, Comparison, SentenceResult, SetReport
-from transformer.evaluation.machine import Machine
 from transformer.evaluation.metrics import Score
 
 FORMAT = 1  # of report.json
@@ -36,6 +45,19 @@ svg { height: auto; max-width: 100%; }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """Where and when an evaluation ran; `commit` is that of this software, where it is known."""
+
+    date: str
+    device: str
+    processor: str
+    threads: int
+    torch: str
+    python: str
+    commit: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """One system on all its test sets; no decoding settings where a file was scored."""
 
@@ -50,6 +72,42 @@ class Report:
     guard: bool = False  # whether faulty translations were tried again
 
 
+def machine(device: str = "none") -> Machine:
+    """Where this process runs, and by which version of this software."""
+    return Machine(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device,
+        processor=_processor(device),
+        threads=torch.get_num_threads(),
+        torch=torch.__version__,
+        python=platform.python_version(),
+        commit=_commit(),
+    )
+
+
+def _processor(device: str) -> str:
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    facts = Path("/proc/cpuinfo")  # only Linux has it
+    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
+    named = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return named[1] if named else platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit of the repository that tracks this file; None where there is none."""
+    here = Path(__file__)
+    told = b""
+    for command in (f"git ls-files --error-unmatch {here.name}", "git describe --always --dirty"):
+        try:
+            told = subprocess.check_output(
+                command.split(), cwd=here.parent, stderr=subprocess.DEVNULL
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+    return told.decode().strip()
+
+
 def to_json(report: Report) -> str:
     """The whole report; its keys are the names of the fields."""
     values = dataclasses.asdict(report)
@@ -61,16 +119,10 @@ def table(report: Report) -> str:
     rows = [("test set", "lines", *_metric_names(report), "sentences/s")]
     for test_set in report.sets:
         speed = f"{test_set.speed.sentences_per_second:.1f}" if test_set.speed else "-"
-        values = [_interval(score) for score in test_set.scores]
+        values = map(_interval, test_set.scores)
         rows.append((test_set.name, str(test_set.sentences), *values, speed))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if i else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+    first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = ["  ".join([row[0].ljust(first), *map(str.rjust, row[1:], widths)]) for row in rows]
     for test_set in report.sets:
         if test_set.comparison:
             lines.append(f"{test_set.name}, compared with {test_set.comparison.baseline}:")
@@ -104,7 +156,7 @@ def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
             "better; TER: less is better.</p>",
             note,
             *(_set(test_set, report, pictures) for test_set in report.sets),
-            _curves(pictures),
+            f"<h2>Training</h2>\n{pictures['curves']}" if "curves" in pictures else "",
             "<h2>How it was made</h2>",
             _table(("", ""), _facts(report)),
             "</body></html>\n",
@@ -120,7 +172,10 @@ def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str,
         pictures[f"buckets {test_set.name}"] = plots.bars(
             [f"{bucket.words}\n({bucket.sentences})" for bucket in full],
             {scores[0].metric: [score.value for score in scores] for scores in by_metric},
-            {scores[0].metric: [_ends(score) for score in scores] for scores in by_metric},
+            {
+                scores[0].metric: [(score.low, score.high) for score in scores]
+                for scores in by_metric
+            },
             title="Score by length",
             x_label="words of the source (sentences)",
         )
@@ -142,29 +197,27 @@ def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str]) -> st
         for bucket in test_set.buckets
     ]
     faults = test_set.faults
-    numbers: list[tuple[str, str]] = [
-        ("sentences", f"{test_set.sentences}"),
-        ("words of the source", f"{test_set.source_words}"),
-        ("length, output over reference", f"{test_set.length_ratio:.3f}"),
-        ("empty outputs", f"{faults.empty}"),
-        ("outputs that copy their source", f"{faults.copies}"),
-        ("outputs that repeat themselves", f"{faults.repetitions}"),
-    ]
+    numbers = {
+        "sentences": f"{test_set.sentences}",
+        "words of the source": f"{test_set.source_words}",
+        "length, output over reference": f"{test_set.length_ratio:.3f}",
+        "empty outputs": f"{faults.empty}",
+        "outputs that copy their source": f"{faults.copies}",
+        "outputs that repeat themselves": f"{faults.repetitions}",
+    }
     if test_set.invented is not None:
-        numbers.append(("invented words in 1,000", f"{test_set.invented:.1f}"))
-    if test_set.speed:
-        numbers += [
-            ("seconds", f"{test_set.speed.seconds:.1f}"),
-            ("sentences per second", f"{test_set.speed.sentences_per_second:.1f}"),
-            ("source words per second", f"{test_set.speed.source_words_per_second:.0f}"),
-        ]
+        numbers["invented words in 1,000"] = f"{test_set.invented:.1f}"
+    if speed := test_set.speed:
+        numbers["seconds"] = f"{speed.seconds:.1f}"
+        numbers["sentences per second"] = f"{speed.sentences_per_second:.1f}"
+        numbers["source words per second"] = f"{speed.source_words_per_second:.0f}"
     return "\n".join(
         [
             f"<h2>{escape(test_set.name)}</h2>",
             _table(("metric", "score", "signature"), score_rows),
             "<p>The same numbers, typed in the folder of this page:</p>",
             f"<pre>{escape(chr(10).join(test_set.commands))}</pre>",
-            _table(("", ""), numbers),
+            _table(("", ""), numbers.items()),
             _compared(test_set.comparison, report),
             "<h3>By length of the source</h3>",
             _table(("words", "sentences", "BLEU", "chrF2"), bucket_rows),
@@ -192,10 +245,6 @@ def _compared(comparison: Comparison | None, report: Report) -> str:
     return "\n".join(parts)
 
 
-def _curves(pictures: Mapping[str, str]) -> str:
-    return f"<h2>Training</h2>\n{pictures['curves']}" if "curves" in pictures else ""
-
-
 def _sentences(sentences: Iterable[SentenceResult], report: Report) -> str:
     """A row of facts a line; the texts below each other, marked with their language."""
     rows = []
@@ -218,9 +267,8 @@ def _sentences(sentences: Iterable[SentenceResult], report: Report) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of plain text; every cell is escaped here, integers stand to the right."""
-    lines = ["<tr>" + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr>"]
-    if not any(heads):
-        lines = []
+    titles = "".join(f"<th>{escape(head)}</th>" for head in heads)
+    lines = [f"<tr>{titles}</tr>"] * any(heads)
     for row in rows:
         cells = "".join(
             f"<td{' class=number' if isinstance(cell, int) else ''}>{escape(str(cell))}</td>"
@@ -233,8 +281,8 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _facts(report: Report) -> list[tuple[str, str]]:
     facts = [("model", report.path)]
     if report.decode:
-        decode = dataclasses.asdict(report.decode)
-        facts.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode.items())))
+        decode = dataclasses.asdict(report.decode).items()
+        facts.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode)))
         facts.append(("guard", "on" if report.guard else "off"))
     facts += [(test_set.name, test_set.spec) for test_set in report.sets]
     machine = dataclasses.asdict(report.machine)
@@ -257,12 +305,6 @@ def _difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:
 
 def _metric_names(report: Report) -> list[str]:
     return [score.metric for score in report.sets[0].scores]
-
-
-def _ends(score: Score) -> tuple[float, float]:
-    low = score.value if score.low is None else score.low
-    high = score.value if score.high is None else score.high
-    return low, high
 
 
 def _interval(score: Score) -> str:

@@ -172,10 +172,7 @@ def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str,
         pictures[f"buckets {test_set.name}"] = plots.bars(
             [f"{bucket.words}\n({bucket.sentences})" for bucket in full],
             {scores[0].metric: [score.value for score in scores] for scores in by_metric},
-            {
-                scores[0].metric: [(score.low, score.high) for score in scores]
-                for scores in by_metric
-            },
+            {scores[0].metric: [(s.low, s.high) for s in scores] for scores in by_metric},
             title="Score by length",
             x_label="words of the source (sentences)",
         )

@@ -40,7 +40,6 @@ class AlignedTranslation:
     target_pieces: tuple[str, ...]
     probabilities: tuple[float, ...]  # T, of each target piece
     looked: Any  # (T, S) how much each step looked at each source piece, as in `Hypothesis`
-    n_prefix: int = 0  # target pieces that were forced
 
     @cached_property
     def source_words(self) -> tuple[Word, ...]:
@@ -99,7 +98,6 @@ def align(
             target_pieces=pieces(target),
             probabilities=tuple(map(math.exp, best.log_probs[: len(target)])),
             looked=best.alignment[: len(target)],
-            n_prefix=len(forced),
         ))  # fmt: skip
     return results
 

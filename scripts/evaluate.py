@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from transformer.command import add_arguments, from_arguments, run_command
+from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import table
@@ -17,7 +17,7 @@ from transformer.evaluation.report import table
 
 def parser() -> argparse.ArgumentParser:
     """The flags; those of decoding come from DecodeConfig."""
-    flags = argparse.ArgumentParser(
+    flags = Parser(
         description="Scores a model on test sets: BLEU, chrF and TER by sacreBLEU with 95 per cent "
         "intervals, by sentence length, speed, faults, the worst sentences; compares two systems."
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scripts.benchmark.tables import markdown
 from transformer.checkpoint.locate import models
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
 from transformer.corpus import noise
 from transformer.evaluation.analysis import TestSet
@@ -147,7 +147,7 @@ def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--test", nargs="*", default=[], help="test sets, as of scripts/evaluate.py")
     add("--model", nargs="+", help="checkpoint folders (default: the released ones)")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from transformer.command import read_lines, run_command
+from transformer.command import Parser, read_lines, run_command
 from transformer.config import UserError
 from transformer.export.export import ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import Quantization
@@ -16,7 +16,7 @@ from transformer.export.to_ctranslate2 import Quantization
 
 def parser() -> argparse.ArgumentParser:
     """The flags; their choices are those of the library."""
-    flags = argparse.ArgumentParser(
+    flags = Parser(
         description="Writes a checkpoint as a folder for CTranslate2 or Hugging Face Transformers, "
         "and checks that it translates test sentences as the model does, token for token, in "
         "float32."

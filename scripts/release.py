@@ -7,7 +7,6 @@ Of several checkpoints it is the mean of their weights (Wortsman et al. 2022: ru
 in the shape of the last one: a smaller one grows to it first.
 """
 
-import argparse
 import itertools
 import sys
 import typing
@@ -19,7 +18,7 @@ from torch import Tensor
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.initialize import weights_for
 from transformer.checkpoint.locate import CARD
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation import selftest
@@ -64,7 +63,7 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=__doc__)
     parser.add_argument("sources", nargs="+", type=Path, help="checkpoints, or folders of runs")
     parser.add_argument("target", type=Path, help="the folder to write")
     parser.add_argument("--storage", choices=typing.get_args(checkpoint.Storage),

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from transformer.checkpoint.locate import find, read_config
-from transformer.command import add_arguments, from_arguments, run_command
+from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import (
     FINE_TUNE,
     FINE_TUNE_LIMITS,
@@ -43,9 +43,7 @@ NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="training corpora")
     add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")

@@ -25,7 +25,11 @@ _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags whose mistakes are one line."""
+    """Flags whose mistakes are one line; what describes them keeps its lines."""
+
+    def __init__(self, **options: Any) -> None:
+        form = argparse.RawDescriptionHelpFormatter
+        super().__init__(**{"formatter_class": form, **options})
 
     def error(self, message: str) -> NoReturn:
         """Ends with exit code 2."""

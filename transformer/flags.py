@@ -53,7 +53,6 @@ def parser(command: str = "", *, has_texts: bool = True) -> Parser:
         prog=f"translate {command}".rstrip(),
         description=ABOUT[command],
         epilog=EXAMPLES[command],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if command == "completion":
         flags.add_argument("completion", choices=("bash", "zsh"), help="of which shell")
@@ -107,6 +106,15 @@ def _add_models(flags: argparse.ArgumentParser) -> None:
     add("-t", "--to", dest="tgt_lang", choices=LANGUAGES,
         help="target language (default: the other one)")  # fmt: skip
     add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add_engine(flags)
     add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
+
+
+def add_engine(flags: argparse.ArgumentParser) -> None:
+    """Adds where a model computes, and in which numbers."""
+    flags.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
+    )
+    flags.add_argument(
+        "--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP
+    )

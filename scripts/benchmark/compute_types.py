@@ -10,8 +10,8 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scripts.benchmark.tables import described, environment, markdown
-from transformer.command import run_command
+from scripts.benchmark.tables import environment, markdown
+from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.decoding import native
 from transformer.decoding.decoder import Decoder, model_decoder
@@ -71,7 +71,7 @@ def compare(args: argparse.Namespace) -> None:
         translations[name] = plain.translate(sources, decode)
         print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
     beams = f"{args.beam_size} beams" if args.beam_size > 1 else "greedy"
-    print(f"{'-'.join(langs)}: {args.model}, {beams}; {described(environment())}\n")
+    print(f"{'-'.join(langs)}: {args.model}, {beams}; {environment()}\n")
     print(markdown(HEADS, rows(sets, translations)))
     if "int8" not in translations:
         print("\nskipped: the native decoder, which needs a C++ compiler and fitting widths")
@@ -79,9 +79,7 @@ def compare(args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder")
     add("--test", required=True, nargs="+", help="test sets, as of scripts/evaluate.py")

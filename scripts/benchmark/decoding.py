@@ -7,14 +7,12 @@ installed is skipped.
 """
 
 import argparse
-import dataclasses
 import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from scripts.benchmark import engines as rivals
 from scripts.benchmark.copy_model import copy_model, sentences
@@ -23,7 +21,7 @@ from scripts.benchmark.rounds import Result, Say, Scenario, Workload, deal, meas
 from scripts.benchmark.tables import markdown, report
 from scripts.benchmark.workers import Team, open_all
 from transformer.checkpoint import weights
-from transformer.command import add_arguments, from_arguments, run_command
+from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
 from transformer.model import Transformer
@@ -31,33 +29,14 @@ from transformer.model import Transformer
 LENGTH = 25  # tokens of a sentence that comes alone
 ENOUGH = 256  # sentences of a trial in bulk: two workers with the largest batch each
 HEADS = (
-    "engine",
-    "setting",
-    "sentences",
-    "tokens/s",
-    "min-max",
-    "ms/sentence",
-    "MiB",
-    "as expected",
-)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Measured:
-    """A scenario, what each engine did in it, and the load of the machine at its end."""
-
-    scenario: Scenario
-    results: Sequence[Result]
-    load: float  # processes that wanted to run, in the last minute; the engines are among them
+    "engine", "setting", "sentences", "tokens/s", "min-max", "ms/sentence", "MiB", "as expected",
+)  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:
     """Which model, which engines, how much of what."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
-    add("--json", type=Path, help="a file for all values")
     add("--model", help="a checkpoint folder (default: a model that copies, of the size of "
         "--preset)")  # fmt: skip
     add("--test", help="with --model (a checkpoint): the test set whose sentences are translated")
@@ -104,36 +83,31 @@ def workload(given: argparse.Namespace, model: Transformer, bulk: Ids, in_bulk: 
     return Workload(deal(alone, given.rounds), alone[:5], copies=copies)
 
 
-def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
-    """Measures all scenarios; gives the tables, and the same as values."""
+def run(given: argparse.Namespace, say: Say) -> str:
+    """Measures all scenarios; gives the tables."""
     _check(given)
     model, bulk = read_model(given)
     modes = [mode == "bulk" for mode in given.modes]
-    scenarios = [
-        Scenario(*scenario) for scenario in itertools.product(modes, given.beams, given.cores)
-    ]
-    measured: list[Measured] = []
     works = {in_bulk: workload(given, model, bulk, in_bulk) for in_bulk in modes}
+    parts: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rivals.write_weights(model, folder, given.engines)
         teams, skipped = open_all(given.engines, lambda name: Team(name, folder), say)
+        by_name = {team.name: team.run for team in teams}
         try:
-            for scenario in scenarios:
-                results = measure(teams, scenario, works[scenario.in_bulk], say)
-                measured.append(Measured(scenario, results, os.getloadavg()[0]))
+            for scenario in itertools.starmap(
+                Scenario, itertools.product(modes, given.beams, given.cores)
+            ):
+                results = measure(by_name, scenario, works[scenario.in_bulk], say)
+                parts += tables(scenario, results)
         finally:
             for team in teams:
                 team.close()
-    text = tables(measured, skipped)
+    parts += [f"Skipped {name}: {why}." for name, why in skipped.items()]
     if True in modes and min(given.trial_sentences, len(bulk)) < ENOUGH:
-        text += f"\n\nToo few sentences to choose settings by: {ENOUGH} fill the largest batches."
-    return text, {
-        "model": given.model or "copies its source",
-        "config": dataclasses.asdict(model.config),
-        "scenarios": [values(scenario) for scenario in measured],
-        "skipped": skipped,
-    }
+        parts.append(f"Too few sentences to choose settings by: {ENOUGH} fill the largest batches.")
+    return "\n\n".join(parts)
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -147,72 +121,25 @@ def _check(given: argparse.Namespace) -> None:
         )
 
 
-def _row(result: Result) -> list[str]:
-    speeds = result.speeds()
-    agree = "-" if result.agree is None else f"{100 * result.agree:.1f} %"
-    return [
-        result.name,
-        str(result.setting),
-        f"{result.n_sentences:,}",
-        f"{result.speed:,.0f}",
-        f"{min(speeds):,.0f}-{max(speeds):,.0f}",
-        f"{result.ms:.1f}",
-        f"{result.peak_mib:,.0f}",
-        agree,
-    ]
-
-
-def _ours_and_others(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+def tables(scenario: Scenario, results: Sequence[Result]) -> Iterator[str]:
+    """A scenario: what each engine did, and how many times as fast ours are."""
+    load = os.getloadavg()[0]  # processes that wanted to run, in the last minute, engines too
+    yield f"### {scenario} (load {load:.1f})"
+    yield markdown(HEADS, [result.row() for result in results])
     ours = [result for result in results if rivals.family(result.name) in OURS]
-    return ours, [result for result in results if result not in ours]
-
-
-def tables(measured: Sequence[Measured], skipped: dict[str, str]) -> str:
-    """Each scenario: what each engine did, and how many times as fast ours are."""
-    parts = []
-    for case in measured:
-        parts.append(f"### {case.scenario} (load {case.load:.1f})")
-        parts.append(markdown(HEADS, map(_row, case.results)))
-        ours, others = _ours_and_others(case.results)
-        if ours and others:
-            heads = ["times as fast as", *(other.name for other in others)]
-            rows = [[own.name, *(f"{ratio(own, o):.2f}" for o in others)] for own in ours]
-            parts.append(markdown(heads, rows))
-        if len({result.n_sentences for result in case.results}) > 1:
-            parts.append("The engines had unequal numbers of sentences: the ratios flatter some.")
-    parts += [f"Skipped {name}: {why}." for name, why in skipped.items()]
-    return "\n\n".join(parts)
-
-
-def values(measured: Measured) -> dict[str, Any]:
-    """A scenario for the JSON file."""
-    ours, others = _ours_and_others(measured.results)
-    return {
-        "scenario": str(measured.scenario),
-        **dataclasses.asdict(measured.scenario),
-        "load": measured.load,
-        "engines": [
-            {
-                "name": result.name,
-                "setting": str(result.setting),
-                "n_sentences": result.n_sentences,
-                "tokens_per_second": result.speeds(),
-                "ms_per_sentence": [run.ms for run in result.runs],
-                "peak_mib": result.peak_mib,
-                "as_expected": result.agree,
-            }
-            for result in measured.results
-        ],
-        "ratios": {own.name: {o.name: ratio(own, o) for o in others} for own in ours},
-    }
+    others = [result for result in results if result not in ours]
+    if ours and others:
+        heads = ["times as fast as", *(other.name for other in others)]
+        rows = [[own.name, *(f"{ratio(own.speeds, o.speeds):.2f}" for o in others)] for own in ours]
+        yield markdown(heads, rows)
+    if len({result.n_sentences for result in results}) > 1:
+        yield "The engines had unequal numbers of sentences: the ratios flatter some."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     given = parser().parse_args(argv)
-    return run_command(
-        lambda: report("decoding", given.json, lambda say: run(given, say)), "benchmark"
-    )
+    return run_command(lambda: report(lambda say: run(given, say)), "benchmark")
 
 
 if __name__ == "__main__":

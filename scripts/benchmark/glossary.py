@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.benchmark.tables import described, environment, markdown
-from transformer.command import run_command
+from scripts.benchmark.tables import environment, markdown
+from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig, Direction, UserError
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
@@ -34,16 +34,8 @@ WORD = re.compile(r"[^\W\d_]+")
 ARTICLES = {"es": "el|la|los|las|un|una", "en": "the|a|an"}
 SHORTEST, FEWEST, SURE = 4, 2, 0.5  # letters; times that a pair meets; of Dice's coefficient
 HEADS = (
-    "direction",
-    "sentences",
-    "terms",
-    "honoured",
-    "BLEU",
-    "with terms",
-    "said",
-    "BLEU",
-    "lost",
-)
+    "direction", "sentences", "terms", "honoured", "BLEU", "with terms", "said", "BLEU", "lost",
+)  # fmt: skip
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -172,14 +164,12 @@ def measure(args: argparse.Namespace) -> None:
     """Prints the table."""
     opened = load(args.model, device="cpu")
     rows = [measured(opened, langs, args) for langs in opened.available]
-    print(f"{described(environment())}\n\n{markdown(HEADS, rows)}")
+    print(f"{environment()}\n\n{markdown(HEADS, rows)}")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--test", required=True, nargs="+", help="parallel text, as of scripts/evaluate.py")
     add("--model", help="checkpoint folder (default: the released models)")

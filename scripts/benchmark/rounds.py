@@ -7,8 +7,7 @@ all alike.
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scripts.benchmark import engines as rivals
 from scripts.benchmark.engines import Ids, Setting
@@ -16,33 +15,7 @@ from scripts.benchmark.workers import Job, Run
 from transformer.config import DecodeConfig
 
 Say = Callable[[str], None]
-Whose = TypeVar("Whose", bound="Named")
-Done = TypeVar("Done", bound="Timed")
-
-
-class Named(Protocol):
-    """Whoever takes turns."""
-
-    name: str
-
-
-class Timed(Protocol):
-    """What was done in a turn."""
-
-    @property
-    def speed(self) -> float:
-        """Tokens a second."""
-
-    @property
-    def ms(self) -> float:
-        """Milliseconds of a sentence or a step."""
-
-
-class Translates(Named, Protocol):
-    """A team, or what stands for one in a test."""
-
-    def run(self, job: Job) -> Run:
-        """Does a job."""
+Teams = Mapping[str, Callable[[Job], Run]]  # how each engine does a job
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,40 +42,6 @@ class Scenario:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Result:
-    """What one engine did in one scenario, a run for each round."""
-
-    name: str
-    setting: Setting
-    runs: tuple[Run, ...]
-    agree: float | None  # share of the sentences that came out as expected
-
-    def speeds(self) -> list[float]:
-        """Tokens a second of each round."""
-        return [run.speed for run in self.runs]
-
-    @property
-    def speed(self) -> float:
-        """Their median."""
-        return statistics.median(self.speeds())
-
-    @property
-    def ms(self) -> float:
-        """Milliseconds a sentence, the median of the rounds."""
-        return statistics.median(run.ms for run in self.runs)
-
-    @property
-    def peak_mib(self) -> float:
-        """The most memory of any round."""
-        return max(run.peak_mib for run in self.runs)
-
-    @property
-    def n_sentences(self) -> int:
-        """Translated in all rounds."""
-        return sum(len(run.outputs) for run in self.runs)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
     """The sentences of a scenario, one share a round, and what should come out."""
 
@@ -117,65 +56,95 @@ class Workload:
         return sources[: self.n_rival] if slow else sources
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """What one engine did in one scenario, a run for each round."""
+
+    name: str
+    setting: Setting
+    runs: Sequence[Run]
+    agree: float | None  # share of the sentences that came out as expected
+
+    @property
+    def speeds(self) -> list[float]:
+        """Tokens a second of each round."""
+        return [run.speed for run in self.runs]
+
+    @property
+    def n_sentences(self) -> int:
+        """Translated in all rounds."""
+        return sum(len(run.outputs) for run in self.runs)
+
+    def row(self) -> list[str]:
+        """As a line of the table."""
+        return [
+            self.name,
+            str(self.setting),
+            f"{self.n_sentences:,}",
+            f"{statistics.median(self.speeds):,.0f}",
+            f"{min(self.speeds):,.0f}-{max(self.speeds):,.0f}",
+            f"{statistics.median(run.ms for run in self.runs):.1f}",
+            f"{max(run.peak_mib for run in self.runs):,.0f}",
+            "-" if self.agree is None else f"{self.agree:.1%}".replace("%", " %"),
+        ]
+
+
 def deal(sources: Ids, n_shares: int) -> list[Ids]:
     """Shares of about equal number, each with its part of what comes early and late."""
     return [list(sources[first::n_shares]) for first in range(n_shares)]
 
 
-def choose(team: Translates, scenario: Scenario, trial: Ids, config: DecodeConfig) -> Setting:
+def choose(
+    name: str, run: Callable[[Job], Run], scenario: Scenario, trial: Ids, config: DecodeConfig
+) -> Setting:
     """The setting with the most tokens a second: the batch first, then workers and threads."""
 
     def fastest(settings: Iterable[Setting]) -> Setting:
         tried = list(settings)
         jobs = [Job(trial, config, setting, not scenario.in_bulk) for setting in tried]
-        team.run(dataclasses.replace(jobs[0], sources=trial[:4]))  # what is new is slow
-        speeds = [team.run(job).speed for job in jobs]
+        run(dataclasses.replace(jobs[0], sources=trial[:4]))  # what is new is slow
+        speeds = [run(job).speed for job in jobs]
         return tried[speeds.index(max(speeds))]
 
-    batches, layouts = scenario.settings(team.name)
+    batches, layouts = scenario.settings(name)
     best = fastest(batches)
-    if not layouts:
-        return best
     others = [dataclasses.replace(best, workers=w, threads=t) for w, t in layouts]
-    return fastest([best, *others])
+    return fastest([best, *others]) if others else best
 
 
 def take_turns(
-    teams: Sequence[Whose], run: Callable[[int, Whose], Done], n_rounds: int, say: Say
-) -> dict[str, list[Done]]:
-    """The runs of each team; each round begins with the next of them."""
-    runs: dict[str, list[Done]] = {team.name: [] for team in teams}
-    for number in range(n_rounds):
-        first = number % len(teams)
-        for team in (*teams[first:], *teams[:first]):
-            done = run(number, team)
-            runs[team.name].append(done)
-            say(f"  round {number + 1}, {team.name}: {done.speed:,.0f} tokens/s, {done.ms:.1f} ms")
+    names: Sequence[str], run: Callable[[int, str], Run], n_rounds: int, say: Say
+) -> dict[str, list[Run]]:
+    """The runs of each; each round begins with the next of them."""
+    runs: dict[str, list[Run]] = {name: [] for name in names}
+    for number in range(n_rounds if names else 0):
+        first = number % len(names)
+        for name in (*names[first:], *names[:first]):
+            done = run(number, name)
+            runs[name].append(done)
+            say(f"  round {number + 1}, {name}: {done.speed:,.0f} tokens/s, {done.ms:.1f} ms")
     return runs
 
 
-def measure(
-    teams: Sequence[Translates], scenario: Scenario, work: Workload, say: Say
-) -> list[Result]:
+def measure(teams: Teams, scenario: Scenario, work: Workload, say: Say) -> list[Result]:
     """All engines in one scenario, settings chosen and rounds run."""
     config = DecodeConfig(beam_size=scenario.beam_size)
     say(f"{scenario}")
     settings = {}
-    for team in teams:
-        settings[team.name] = choose(team, scenario, work.part(work.trial, team.name), config)
-        say(f"  {team.name}: best with {settings[team.name]}")
+    for name, do in teams.items():
+        settings[name] = choose(name, do, scenario, work.part(work.trial, name), config)
+        say(f"  {name}: best with {settings[name]}")
 
-    def run(number: int, team: Translates) -> Run:
-        sources = work.part(work.shares[number], team.name)
-        return team.run(Job(sources, config, settings[team.name], not scenario.in_bulk))
+    def run(number: int, name: str) -> Run:
+        sources = work.part(work.shares[number], name)
+        return teams[name](Job(sources, config, settings[name], not scenario.in_bulk))
 
-    runs = take_turns(teams, run, len(work.shares), say)
+    runs = take_turns([*teams], run, len(work.shares), say)
     expected: Sequence[Ids] = work.shares
     if not work.copies:
         expected = [run.outputs for run in runs.get(rivals.NAMES[0], [])]
     return [
-        Result(name, settings[name], tuple(done), agreement(done, expected))
-        for name, done in runs.items()
+        Result(name, settings[name], done, agreement(done, expected)) for name, done in runs.items()
     ]
 
 
@@ -191,11 +160,6 @@ def agreement(runs: Sequence[Run], expected: Sequence[Ids]) -> float | None:
     return sum(equal) / len(equal)
 
 
-def ratio(ours: Result, rival: Result) -> float:
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """How many times as fast: the median of the rounds' ratios."""
-    return median_ratio(ours.speeds(), rival.speeds())
-
-
-def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median of the rounds' ratios."""
     return statistics.median(own / other for own, other in zip(ours, theirs, strict=True))

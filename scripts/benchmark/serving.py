@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from scripts.benchmark.tables import markdown
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import UserError
 
 TEXTS = Path(__file__).resolve().parents[2] / "data" / "test.tsv"
 N_TEXTS = 400
+PATIENCE = 150.0  # seconds for an answer
 HEADS = ("clients", "requests/s", "p50 ms", "p95 ms", "answers", "wrong", "refused", "failed")
 MEMORY = re.compile(r"^process_resident_memory_bytes (\S+)$", re.MULTILINE)
 
@@ -72,64 +73,66 @@ class Loaded:
     n_clients: int
     seconds: float
     times: Sequence[float]  # of the right answers, in seconds
-    counts: Counter[str]  # right, wrong, refused (429 and 503), failed
+    counts: Counter[str]  # right, wrong, refused, silent, dropped
 
     @property
     def throughput(self) -> float:
         """Right answers a second."""
         return len(self.times) / self.seconds
 
+    @property
+    def n_failed(self) -> int:
+        """Requests without an answer: too late, or the connection was closed."""
+        return self.counts["silent"] + self.counts["dropped"]
+
     def row(self) -> list[str]:
         """As a line of the table."""
-        p50, p95 = (self.quantile(q) * 1000 for q in (50, 95))
-        counts = [str(self.counts[name]) for name in ("right", "wrong", "refused", "failed")]
-        return [str(self.n_clients), f"{self.throughput:.1f}", f"{p50:.0f}", f"{p95:.0f}", *counts]
-
-    def quantile(self, percent: int) -> float:
-        """The time that this many per cent of the answers stayed below."""
-        if len(self.times) < 2:
-            return sum(self.times)
-        return statistics.quantiles(self.times, n=100, method="inclusive")[percent - 1]
+        times = [1000 * taken for taken in self.times] or [0.0]
+        parts = statistics.quantiles(times if times[1:] else times * 2, n=100, method="inclusive")
+        counts = [str(self.counts[name]) for name in ("right", "wrong", "refused")]
+        return [
+            str(self.n_clients), f"{self.throughput:.1f}", f"{parts[49]:.0f}", f"{parts[94]:.0f}",
+            *counts, str(self.n_failed),
+        ]  # fmt: skip
 
 
-async def translated(connection: Connection, text: str) -> tuple[int, str]:
+async def translated(connection: Connection, text: str, key: str = "") -> tuple[int, str]:
     """Status and translation of a sentence."""
-    fields = {"q": text, "source": "es", "target": "en"}
-    status, body = await connection.ask("/translate", fields)
+    fields = {"q": text, "source": "es", "target": "en", "api_key": key}
+    status, body = await asyncio.wait_for(connection.ask("/translate", fields), PATIENCE)
     answer = json.loads(body)
     return status, str(answer.get("translatedText", answer.get("error")))
 
 
-async def load(url: str, right: dict[str, str], n_clients: int, seconds: float) -> Loaded:
+async def load(
+    url: str, right: dict[str, str], n_clients: int, seconds: float, *,
+    key: str = "", refusals: Sequence[int] = (429, 503),
+) -> Loaded:  # fmt: skip
     """So many clients for so long; the last requests are waited for."""
     texts = list(right)
     times: list[float] = []
     counts: Counter[str] = Counter()
-    end = time.perf_counter() + seconds
+    started = time.perf_counter()
 
     async def client(number: int) -> None:
         connection = Connection(url)
         for i in itertools.count(number * 7):
-            started = time.perf_counter()
-            if started >= end:
+            asked, text = time.perf_counter(), texts[i % len(texts)]
+            if asked >= started + seconds:
                 break
-            text = texts[i % len(texts)]
             try:
-                status, answer = await translated(connection, text)
-            except OSError:
-                counts["failed"] += 1
+                answer = await translated(connection, text, key)
+            except OSError as error:
+                counts["silent" if isinstance(error, TimeoutError) else "dropped"] += 1
                 connection.close()
                 continue
-            if status == 200 and answer == right[text]:
+            if answer == (200, right[text]):
                 counts["right"] += 1
-                times.append(time.perf_counter() - started)
+                times.append(time.perf_counter() - asked)
             else:
-                counts[
-                    "wrong" if status == 200 else "refused" if status in (429, 503) else "failed"
-                ] += 1
+                counts["refused" if answer[0] in refusals else "wrong"] += 1
         connection.close()
 
-    started = time.perf_counter()
     await asyncio.gather(*map(client, range(n_clients)))
     return Loaded(n_clients, time.perf_counter() - started, times, counts)
 
@@ -164,16 +167,14 @@ async def measured(args: argparse.Namespace) -> None:
     print(markdown(HEADS, [alone.row(), together.row()]))
     print(f"\n{together.throughput / alone.throughput:.1f} times the throughput of one at a time")
     print(f"memory of the server, MiB, over time: {' '.join(f'{mib:.0f}' for mib in seen)}")
-    bad = alone.counts["wrong"] + together.counts["wrong"] + together.counts["failed"]
+    bad = alone.counts["wrong"] + together.counts["wrong"] + together.n_failed
     if bad:
         raise UserError(f"expected right answers only, got {bad} that are wrong or failed")
 
 
 def main() -> None:
     """Asks a server that runs already; raises UserError where there is none."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     flags.add_argument("--url", default="http://127.0.0.1:5000", help="where the server is")
     flags.add_argument("--clients", type=int, default=200, help="at once (default: 200)")
     flags.add_argument("--seconds", type=float, default=60.0, help="of load (default: 60)")

@@ -12,15 +12,13 @@ Shapes: B batch, T target, L any length, D model width, V vocabulary.
 import argparse
 import copy
 import dataclasses
-import functools
 import logging
 import math
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -28,10 +26,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scripts.benchmark.copy_model import sentences
-from scripts.benchmark.rounds import Say, median_ratio, take_turns
+from scripts.benchmark.rounds import Say, ratio, take_turns
 from scripts.benchmark.tables import markdown, report
-from scripts.benchmark.workers import READY, Member, Pipe, Run, open_all, peak_mib, telling_failures
-from transformer.command import add_arguments, from_arguments, run_command
+from scripts.benchmark.workers import Member, Run, open_all, peak_mib
+from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
 from transformer.export.to_huggingface import huggingface_model
@@ -139,7 +137,7 @@ class Loop:
     """A model on its way: `round` takes a step on each of some batches."""
 
     def __init__(self, name: str, settings: Settings) -> None:
-        self.settings, self.n_done = settings, 0
+        self.settings, self.shares, self.n_done = settings, settings.shares(), 0
         torch.manual_seed(1)
         self.model, self.loss = TRAINERS[name](settings.config)
         self.averaged = copy.deepcopy(self.model) if name == OURS else None
@@ -171,40 +169,44 @@ class Loop:
         return Run(outputs, (seconds,), peak_mib())
 
 
-def serve(pipe: Pipe, name: str, settings: Settings) -> None:
-    """The life of a process: warms up, then does the round whose number it is told."""
+_own: dict[str, Loop] = {}  # in the process of a trainer
+
+
+def open_loop(name: str, settings: Settings) -> None:
+    """Makes the loop and warms it up; the first call in a process."""
     torch.set_num_threads(settings.threads)
-    with telling_failures(pipe):
-        keep_freed_memory()
-        loop, shares = Loop(name, settings), settings.shares()
-        loop.round(shares[-1])
-        pipe.send(READY)
-        while isinstance(number := pipe.recv(), int):
-            pipe.send(loop.round(shares[number]))
+    keep_freed_memory()
+    _own["loop"] = Loop(name, settings)
+    do_round(settings.n_rounds)
 
 
-def run(given: argparse.Namespace, say: Say) -> tuple[str, dict[str, Any]]:
-    """Measures all that are installed; gives the table, and the same as values."""
+def do_round(number: int) -> Run:
+    """The round of that number."""
+    loop = _own["loop"]
+    return loop.round(loop.shares[number])
+
+
+def run(given: argparse.Namespace, say: Say) -> str:
+    """Measures all that are installed; gives the table."""
     if min(given.rounds, given.steps, given.threads) < 1:
         raise UserError("expected rounds, steps and threads of at least 1")
     config = from_arguments(ModelConfig, given, base=model_config(given.preset))
     low = given.precision == "bfloat16" or (given.precision == "auto" and has_fast_bfloat16(CPU))
     settings = Settings(config, given.batch_tokens, given.steps, given.rounds, given.threads, low)
-    names = given.trainers
-    members, skipped = open_all(names, lambda name: Member(name, serve, name, settings), say)
+    members, skipped = open_all(
+        given.trainers, lambda name: Member(name, open_loop, name, settings), say
+    )
+    by_name = {member.name: member for member in members}
 
-    def turn(number: int, member: Member) -> Run:
-        member.tell(number)
-        return cast(Run, member.hear())
+    def turn(number: int, name: str) -> Run:
+        return by_name[name].tell(do_round, number).result()
 
     try:
-        rounds = take_turns(members, turn, given.rounds, say) if members else {}
+        rounds = take_turns([*by_name], turn, given.rounds, say)
     finally:
         for member in members:
             member.close()
-    speeds = {name: [turn.speed for turn in done] for name, done in rounds.items()}
-    values = {"settings": dataclasses.asdict(settings), "tokens_per_second": speeds}
-    return tables(rounds, skipped), {**values, "skipped": skipped}
+    return tables(rounds, skipped)
 
 
 def tables(rounds: dict[str, list[Run]], skipped: dict[str, str]) -> str:
@@ -216,17 +218,16 @@ def tables(rounds: dict[str, list[Run]], skipped: dict[str, str]) -> str:
         mib = max(turn.peak_mib for turn in done)
         rows.append([name, *(f"{x:,.0f}" for x in (*numbers, mib))])
         if name != OURS and OURS in rounds:
-            own = [turn.speed for turn in rounds[OURS]]
-            ratios.append(f"{OURS} is {median_ratio(own, speeds):.2f} times as fast as {name}.")
+            times = ratio([turn.speed for turn in rounds[OURS]], speeds)
+            ratios.append(f"{OURS} is {times:.2f} times as fast as {name}.")
     ratios += [f"Left out {name}: {why}." for name, why in skipped.items()]
     return "\n".join([markdown(HEADS, rows), *ratios])
 
 
 def parser() -> argparse.ArgumentParser:
     """Which model, which trainers, how much of what."""
-    flags = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    flags = Parser(description=__doc__)
     add = flags.add_argument
-    add("--json", type=Path, help="a file for all values")
     add("--preset", default="small", help="size of the models (default: small)")
     add("--trainers", nargs="+", default=list(TRAINERS), choices=TRAINERS, help="default: all")
     add("--batch-tokens", type=int, default=8192, help="of a step, padding counted; default: 8192")
@@ -241,8 +242,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     args = parser().parse_args(argv)
-    work = functools.partial(report, "training", args.json, functools.partial(run, args))
-    return run_command(work, "training")
+    return run_command(lambda: report(lambda say: run(args, say)), "training")
 
 
 if __name__ == "__main__":

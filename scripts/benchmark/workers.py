@@ -12,11 +12,10 @@ import multiprocessing
 import re
 import statistics
 import time
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 
@@ -24,9 +23,7 @@ from scripts.benchmark import engines as rivals
 from scripts.benchmark.engines import Ids, Setting
 from transformer.config import DecodeConfig, UserError
 
-Pipe: TypeAlias = "Connection[object, object]"  # it takes no parameters when it runs
-READY = "ready"
-Opened = TypeVar("Opened")
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,36 +71,59 @@ class Part:
     peak_mib: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a process gave up."""
-
-    text: str
-    whose: Literal["user", "program"]
-
-
-def reset_peak() -> None:
-    """Forgets what was needed before; does nothing where the system has no such file."""
-    gc.collect()
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
 def peak_mib() -> float:
-    """The most resident memory of this process since then, mapped files counted; 0: unknown."""
+    """The most resident memory of this process since `prepare`, mapped files too; 0: unknown."""
     status = Path("/proc/self/status")
     text = status.read_text(encoding="ascii") if status.is_file() else ""
     peak = re.search(r"^VmHWM:\s*(\d+) kB", text, re.MULTILINE)
     return int(peak[1]) / 1024 if peak else 0.0
 
 
-def perform(decoder: rivals.Decoder, job: Job) -> Part:
+class Member:
+    """A process that inherits nothing, no pool of threads either, and calls what it is told to."""
+
+    def __init__(self, name: str, start: Callable[..., None], *arguments: object) -> None:
+        self.name = name
+        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        try:
+            self.tell(start, *arguments).result()
+        except BaseException:
+            self.close()
+            raise
+
+    def tell(self, work: Callable[..., T], *arguments: object) -> "Future[T]":
+        """Begins a call there; its result, or what it raised, comes later."""
+        return self._pool.submit(work, *arguments)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+_own: dict[str, Any] = {}  # in the process of an engine: its decoder
+
+
+def open_engine(name: str, folder: Path) -> None:
+    """Loads the weights; the first call in a process."""
+    torch.set_num_threads(1)
+    _own["decoder"] = rivals.open_decoder(name, folder)
+
+
+def prepare(setting: Setting) -> None:
+    """Makes what the setting needs, and forgets what memory was needed before."""
+    _own["decoder"].configure(setting)
+    gc.collect()
+    with contextlib.suppress(OSError):  # only Linux has such a file
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def perform(job: Job) -> Part:
     """Translates, and notes the time at the start and after each call."""
     calls = [[source] for source in job.sources] if job.one_at_a_time else [job.sources]
     outputs: Ids = []
     marks = [time.monotonic()]
     for sources in calls:
-        outputs += decoder.translate(sources, job.config, job.setting)
+        outputs += _own["decoder"].translate(sources, job.config, job.setting)
         marks.append(time.monotonic())
     return Part(outputs, tuple(marks), peak_mib())
 
@@ -121,109 +141,38 @@ def join(shares: Sequence[Sequence[int]], parts: Sequence[Part]) -> Run:
     return Run(outputs, seconds, sum(part.peak_mib for part in parts))
 
 
-@contextlib.contextmanager
-def telling_failures(pipe: Pipe) -> Iterator[None]:
-    """Sends what goes wrong in a process to whoever waits for its answer."""
-    try:
-        yield
-    except EOFError:
-        return
-    except UserError as error:
-        pipe.send(Failure(str(error), "user"))
-    except Exception:
-        pipe.send(Failure(traceback.format_exc(), "program"))
-
-
-def serve(pipe: Pipe, name: str, folder: Path) -> None:
-    """The life of a process: opens the engine, then does a job at a time until the pipe ends."""
-    torch.set_num_threads(1)
-    with telling_failures(pipe):
-        decoder = rivals.open_decoder(name, folder)
-        pipe.send(READY)
-        while isinstance(job := pipe.recv(), Job):
-            decoder.configure(job.setting)
-            reset_peak()
-            pipe.send(READY)
-            pipe.recv()  # the word to start
-            pipe.send(perform(decoder, job))
-
-
-class Member:
-    """A process that sends a greeting when it is ready, then answers one job at a time.
-
-    What runs in it, `serve`, gets a pipe and the other arguments.
-    """
-
-    def __init__(self, name: str, serve: Callable[..., None], *arguments: object) -> None:
-        self.name = name
-        context = multiprocessing.get_context("spawn")  # nothing is inherited, no pool of threads
-        self._pipe, there = context.Pipe()
-        self._process = context.Process(target=serve, args=(there, *arguments), daemon=True)
-        self._process.start()
-        there.close()
-        self.greeting = self.hear()
-
-    def tell(self, what: object) -> None:
-        """Sends a job, or the word to start."""
-        self._pipe.send(what)
-
-    def hear(self) -> object:
-        """Its next answer; where it failed, the same failure here."""
-        try:
-            said = self._pipe.recv()
-        except EOFError as error:
-            self.close()
-            raise RuntimeError(f"expected an answer of {self.name}; its process ended") from error
-        if isinstance(said, Failure):
-            self.close()
-            raise (UserError if said.whose == "user" else RuntimeError)(said.text)
-        return said
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._pipe.close()
-        self._process.join(10)
-        if self._process.is_alive():
-            self._process.kill()
-
-
 class Team:
     """One engine: its processes are started when they are first needed."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
-        self._members: list[Member] = []
-        self._grow(1)
-
-    def _grow(self, number: int) -> None:
-        while len(self._members) < number:
-            self._members.append(Member(self.name, serve, self.name, self.folder))
+        self._members = [Member(name, open_engine, name, folder)]
 
     def run(self, job: Job) -> Run:
         """Does a job with all workers at once; each has its share of long and short sentences."""
         number = rivals.n_processes(self.name, job.setting)
-        self._grow(number)
+        while len(self._members) < number:
+            self._members.append(Member(self.name, open_engine, self.name, self.folder))
+        members = self._members[:number]
+        for ready in [member.tell(prepare, job.setting) for member in members]:
+            ready.result()
         order = sorted(range(len(job.sources)), key=lambda i: len(job.sources[i]))
         shares = [order[first::number] for first in range(number)]
-        members = self._members[:number]
-        for share, member in zip(shares, members, strict=True):
-            member.tell(dataclasses.replace(job, sources=[job.sources[i] for i in share]))
-        for member in members:
-            member.hear()
-        for member in members:
-            member.tell(READY)
-        return join(shares, [cast(Part, member.hear()) for member in members])
+        parts = [
+            member.tell(perform, dataclasses.replace(job, sources=[job.sources[i] for i in share]))
+            for share, member in zip(shares, members, strict=True)
+        ]
+        return join(shares, [part.result() for part in parts])
 
     def close(self) -> None:
         """Ends the processes."""
         for member in self._members:
             member.close()
-        self._members.clear()
 
 
 def open_all(
-    names: Sequence[str], open_one: Callable[[str], Opened], say: Callable[[str], None]
-) -> tuple[list[Opened], dict[str, str]]:
+    names: Sequence[str], open_one: Callable[[str], T], say: Callable[[str], None]
+) -> tuple[list[T], dict[str, str]]:
     """What can run here, and why the others cannot."""
     opened, skipped = [], {}
     for name in names:

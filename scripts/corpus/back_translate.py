@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from transformer.command import add_arguments, from_arguments, run_command
+from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import (
     BACK_TRANSLATED,
     COMPUTE_TYPE_HELP,
@@ -156,9 +156,7 @@ def back_translate(args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--text", required=True, nargs="+", metavar="PLACE", help="files of text, or folders")
     add("--lang", required=True, help="language of the text")

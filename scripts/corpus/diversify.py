@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import (
     COMPUTE_TYPE_HELP,
     ComputeType,
@@ -87,9 +87,7 @@ def diversify(args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder of the model that translates")
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import read_pairs, tsv, write_tsv
@@ -186,9 +186,7 @@ def write(args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
     add("--from", dest="src_lang", required=True, help="source language")

@@ -7,13 +7,12 @@ translation out of context; a line of several, as a list in a sentence ("gato, p
 teaches to keep many in order. Which stand together is drawn from `--seed`.
 """
 
-import argparse
 import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import lines, tsv, write_tsv
@@ -50,9 +49,7 @@ def pairs(
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--entries", required=True, nargs="+", type=Path, metavar="FILE", help="dictionaries")
     add("--from", dest="src_lang", default="es", help="of the first column (default: es)")

@@ -9,7 +9,6 @@ fits; a weight of 0 leaves it out. What stands after `--` goes on to `train.py`,
 may replace. The same command goes on where a stopped run left off.
 """
 
-import argparse
 import fnmatch
 import sys
 import tomllib
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import train
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.readers import HUB
 
@@ -84,9 +83,7 @@ def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--mix", type=Path, default=MIX, help="the recipe (default: mix.toml beside this script)")
     add("--phase", required=True, help="which of its phases")

@@ -7,16 +7,15 @@
 Each part prints its rows when it is through; where one does not hold, the exit code is 1.
 """
 
-import argparse
 import importlib
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from scripts.benchmark.tables import described, environment, markdown
+from scripts.benchmark.tables import environment, markdown
 from scripts.fuzz.checks import Check, Options
-from transformer.command import Failed, run_command
+from transformer.command import Failed, Parser, run_command
 from transformer.files import write_text
 
 PARTS = ("server", "files", "checkpoints", "training", "lines")
@@ -25,9 +24,7 @@ HEADS = ("check", "count", "verdict", "worst, or what was seen")
 
 def main() -> None:
     """Runs the parts that are asked for; Failed where a check does not hold."""
-    flags = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--only", nargs="+", choices=PARTS, default=PARTS, help="parts (default: all)")
     add("--minutes", type=float, default=30.0, help="under attack, of a server (default: 30)")
@@ -37,7 +34,7 @@ def main() -> None:
     add("--output", type=Path, help="Markdown file for the figures")
     args = flags.parse_args()
     checks: list[Check] = []
-    before = described(environment())
+    before = environment()
     for name in args.only:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"fuzz-{name}-") as folder:

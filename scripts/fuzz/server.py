@@ -2,7 +2,6 @@
 
 import asyncio
 import http.client
-import json
 import multiprocessing as mp
 import random
 import re
@@ -10,16 +9,17 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from scripts.benchmark.serving import TEXTS, Connection
+from scripts.benchmark.serving import PATIENCE, TEXTS, Connection, load, translated
 from scripts.fuzz import requests
 from scripts.fuzz.attacks import MARKER
 from scripts.fuzz.checks import Check, Options, Started, resident, start
 from transformer.serving.access import new_key
 
 N_TEXTS, N_STRANGERS, N_SILENT = 100, 24, 150
-PATIENCE, EVERY = 150.0, 0.1  # seconds for an answer; between two looks at /health
+EVERY = 0.1  # seconds between two looks at /health
 SETTLING = 90.0  # seconds in which memory may come back
 DROPS = 350  # bytes that come drop by drop
 HEALTH = 300  # ms
@@ -29,52 +29,27 @@ class Campaign:
     """What the clients and the strangers at one server see, counted."""
 
     def __init__(self, port: int, key: str, options: Options) -> None:
-        self._port, self._key = port, key
+        self._port, self._key, self._url = port, key, f"http://127.0.0.1:{port}"
         self._end = 0.0
         self._chance = random.Random(options.seed)
         self._requests = requests.Requests(options.seed, key)
         self._right: dict[str, str] = {}
-        self.counts: Counter[str] = Counter()
+        self.attacks: Counter[str] = Counter()
         self.bad: list[str] = []
-
-    def _connection(self) -> Connection:
-        return Connection(f"http://127.0.0.1:{self._port}")
-
-    async def _ask(self, connection: Connection, text: str) -> tuple[int, str]:
-        fields = {"q": text, "source": "es", "target": "en", "api_key": self._key}
-        status, body = await asyncio.wait_for(connection.ask("/translate", fields), PATIENCE)
-        answer = json.loads(body)
-        return status, str(answer.get("translatedText", answer.get("error")))
 
     async def learn(self) -> None:
         """The right answers, asked for one at a time; and a first request of every kind."""
         lines = TEXTS.read_text(encoding="utf-8").splitlines()[1 : N_TEXTS + 1]
-        connection = self._connection()
+        connection = Connection(self._url)
         for line in lines:
             text = f"{line.partition(chr(9))[0]} {MARKER} está aquí."
-            status, self._right[text] = await self._ask(connection, text)
+            status, self._right[text] = await translated(connection, text, self._key)
             if status != 200:
                 raise ConnectionError(f"expected a translation, got {status}")
         connection.close()
         for content in self._requests.first():
             if not (answer := await self._send(content)).startswith(b"HTTP/1.1 200"):
                 raise ConnectionError(f"expected an answer, got {answer!r}")
-
-    async def _client(self, number: int) -> None:
-        """One who translates sentence after sentence until the end."""
-        connection, texts = self._connection(), list(self._right)
-        while time.monotonic() < self._end:
-            number += 7
-            text = texts[number % len(texts)]
-            try:
-                status, answer = await self._ask(connection, text)
-            except (OSError, TimeoutError) as error:
-                self.counts["silent" if isinstance(error, TimeoutError) else "dropped"] += 1
-                connection.close()
-                continue
-            is_right = status == 200 and answer == self._right[text]
-            self.counts["right" if is_right else "refused" if status == 503 else "wrong"] += 1
-        connection.close()
 
     async def _send(self, content: bytes, *, drip: float = 0, take: int = 2**20) -> bytes:
         """What is answered; sent whole or drop by drop; the stranger leaves after so many bytes."""
@@ -92,7 +67,7 @@ class Campaign:
         finally:
             writer.close()
 
-    async def _stranger(self, _: int) -> None:
+    async def _stranger(self) -> None:
         """One who attacks, again and again; some slowly, some leave before the answer."""
         while time.monotonic() < self._end:
             name, content = self._requests.any()
@@ -103,12 +78,12 @@ class Campaign:
             except (OSError, TimeoutError) as error:
                 name = "unanswered" if isinstance(error, TimeoutError) else "cut off"
                 answer = b""
-            self.counts[f"stranger {name}"] += 1
+            self.attacks[name] += 1
             status, head = answer[9:12].decode("latin1"), answer.partition(b"\r\n\r\n")[0].lower()
             if (status[:1] == "5" and status != "503") or b"root:" in answer or b"\nx-inj" in head:
                 self.bad.append(f"{name}: {status} for {content[:60]!r}")
 
-    async def _silent(self, _: int) -> None:
+    async def _silent(self) -> None:
         """One who opens a connection and waits."""
         while time.monotonic() < self._end:
             try:
@@ -116,30 +91,33 @@ class Campaign:
             except (OSError, TimeoutError):
                 await asyncio.sleep(1)
 
-    async def run(self, n_clients: int, seconds: float) -> None:
-        """All of them, until the time is over; the clients get their last answers."""
+    async def run(self, n_clients: int, seconds: float) -> Counter[str]:
+        """All of them, until the time is over; the clients get their last answers, counted."""
         self._end = time.monotonic() + seconds
-        crowd = [asyncio.create_task(self._stranger(i)) for i in range(N_STRANGERS)]
-        crowd += [asyncio.create_task(self._silent(i)) for i in range(N_SILENT)]
-        await asyncio.gather(*map(self._client, range(n_clients)))
+        crowd = [asyncio.create_task(self._stranger()) for _ in range(N_STRANGERS)]
+        crowd += [asyncio.create_task(self._silent()) for _ in range(N_SILENT)]
+        loaded = await load(
+            self._url, self._right, n_clients, seconds, key=self._key, refusals=(503,)
+        )
         for task in crowd:
             task.cancel()
         await asyncio.gather(*crowd, return_exceptions=True)
+        return loaded.counts
 
 
-def watch_health(port: int, seconds: float, found: "mp.Queue[list[float]]") -> None:
-    """Seconds that each look at /health took; in a process that does nothing else."""
+def watch_health(port: int, seconds: float) -> list[float]:
+    """Milliseconds that each look at /health took; in a process that does nothing else."""
     times, end = list[float](), time.monotonic() + seconds
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while (started := time.monotonic()) < end:
         try:
             connection.request("GET", "/health")
             connection.getresponse().read()
-            times.append(time.monotonic() - started)
+            times.append(1000 * (time.monotonic() - started))
         except (OSError, http.client.HTTPException):
             connection.close()
         time.sleep(EVERY)
-    found.put(times)
+    return times
 
 
 def _settled(process: Started, wanted: float) -> float:
@@ -183,20 +161,17 @@ def _attacked(options: Options, process: Started, port: int, key: str) -> Iterat
     campaign, seconds = Campaign(port, key, options), options.minutes * 30
     asyncio.run(campaign.learn())
     before = resident(process)
-    context = mp.get_context("spawn")
-    found: mp.Queue[list[float]] = context.Queue()
-    health = context.Process(target=watch_health, args=(port, seconds, found))
-    health.start()
-    asyncio.run(campaign.run(options.clients, seconds))
-    times = [1000 * taken for taken in found.get(timeout=PATIENCE)]
-    health.join()
-    after, counts, bad = _settled(process, 1.2 * before), campaign.counts, campaign.bad
+    with ProcessPoolExecutor(1, mp.get_context("spawn")) as pool:
+        health = pool.submit(watch_health, port, seconds)
+        counts = asyncio.run(campaign.run(options.clients, seconds))
+        times = health.result()
+    after, bad = _settled(process, 1.2 * before), campaign.bad
     told = f"{counts['refused']:,} times 503, {counts['dropped']:,} connections closed"
     n_answers, n_bad = counts["right"] + counts["wrong"], counts["wrong"] + counts["silent"]
     yield Check(f"answers to {options.clients} clients are right", n_answers, n_bad, told)
-    kinds = {name[9:]: n for name, n in sorted(counts.items()) if name.startswith("stranger ")}
-    told = "; ".join(bad[:3]) or ", ".join(f"{n} {name}" for name, n in kinds.items())
-    yield Check("attacks: no 5xx but 503, no leak", sum(kinds.values()), len(bad), told)
+    kinds = sorted(campaign.attacks.items())
+    told = "; ".join(bad[:3]) or ", ".join(f"{n} {name}" for name, n in kinds)
+    yield Check("attacks: no 5xx but 503, no leak", campaign.attacks.total(), len(bad), told)
     p99 = statistics.quantiles(times, n=100)[98]
     told = f"{p99:.0f} ms; median {statistics.median(times):.0f}, longest {max(times):.0f}"
     yield Check(f"/health within {HEALTH} ms (p99)", len(times), int(p99 > HEALTH), told)

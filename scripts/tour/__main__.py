@@ -8,7 +8,6 @@ and 14, some nine minutes of one core) is kept in results.json and used again as
 settings are the same; a new model or a changed text takes seconds.
 """
 
-import argparse
 import dataclasses
 import json
 import shutil
@@ -19,7 +18,7 @@ from typing import Any
 
 from scripts.tour import comparison, cost, digits, facts, page
 from scripts.tour.comparison import Settings
-from transformer.command import run_command
+from transformer.command import Parser, run_command
 from transformer.evaluation.report import machine
 from transformer.files import write_text
 
@@ -92,9 +91,7 @@ def make(
 
 def main(argv: list[str] | None = None) -> int:
     """Makes the pages and says where they are; 2 where a person has to mend."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--model", help="a model from es to en; otherwise the released one")
     add("--output", type=Path, default=SHIPPED, help="a folder")

@@ -11,19 +11,19 @@ how many texts of the challenge set come out right.
 import argparse
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from scripts.benchmark.tables import markdown
 from transformer.checkpoint.locate import models
 from transformer.command import Parser, run_command
-from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, choices
+from transformer.config import DecodeConfig
 from transformer.corpus import noise
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
 from transformer.evaluation.selftest import judge, read_challenge
+from transformer.flags import add_engine
 from transformer.translation.directions import Directions, load
 from transformer.translation.translator import TextTranslator, Translator
 
@@ -56,25 +56,21 @@ def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
 
 def lowered_bleu(system: TextTranslator, pairs: Pairs) -> float:
     """BLEU without regard to capitals, greedy."""
-    translations = system.translate([src for src, _ in pairs], GREEDY)
-    return bleu(
-        [translation.text.lower() for translation in translations],
-        [tgt.lower() for _, tgt in pairs],
-    )
+    sources, references = zip(*pairs, strict=True)
+    translations = system.translate(sources, GREEDY)
+    return bleu([t.text.lower() for t in translations], [text.lower() for text in references])
 
 
-def slices(system: Directions, pairs: Pairs) -> list[tuple[str, ...]]:
+def slices(system: Directions, pairs: Pairs) -> Iterator[tuple[str, ...]]:
     """Name, lines, BLEU without and with the guard, and what both lose to the plain text."""
-    plain, guarded = system.plain(system.available[0]), system.translator(system.available[0])
-    base = lowered_bleu(plain, pairs), lowered_bleu(guarded, pairs)
-    rows: list[tuple[str, ...]]
-    rows = [("as it is", f"{len(pairs)}", f"{base[0]:.1f}", f"{base[1]:.1f}", "")]
-    for name, some in rewritten(pairs):
+    systems = system.plain(system.available[0]), system.translator(system.available[0])
+    base = [lowered_bleu(each, pairs) for each in systems]
+    for name, some in [("as it is", pairs), *rewritten(pairs)]:
         if some:
-            both = lowered_bleu(plain, some), lowered_bleu(guarded, some)
-            loss = f"{both[0] - base[0]:+.1f}, {both[1] - base[1]:+.1f}"
-            rows.append((name, f"{len(some)}", f"{both[0]:.1f}", f"{both[1]:.1f}", loss))
-    return rows
+            values = [lowered_bleu(each, some) for each in systems] if some is not pairs else base
+            lost = [f"{value - before:+.1f}" for value, before in zip(values, base, strict=True)]
+            shown = "" if some is pairs else ", ".join(lost)
+            yield name, f"{len(some)}", *(f"{value:.1f}" for value in values), shown
 
 
 def measured(plain: Translator, test_set: TestSet, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
@@ -107,19 +103,17 @@ def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]
     every, langs = read_challenge(DATA / "challenge.tsv"), system.available[0]
     cases = [case for case in every if case.src_lang == langs[0]]
     verdicts = judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
-    total, form, words = Counter[str](), Counter[str](), Counter[str]()
-    for verdict in verdicts:
-        for kind in (verdict.case.kind, "all"):
-            total[kind] += 1
-            form[kind] += not verdict.form
-            words[kind] += verdict.passed
-    rows = [(kind, f"{n}", f"{form[kind]}", f"{words[kind]}") for kind, n in total.items()]
-    wrong = [
+    kinds = ["all", *dict.fromkeys(case.kind for case in cases)]
+    of_kind = {kind: [v for v in verdicts if kind in ("all", v.case.kind)] for kind in kinds}
+    rows: list[tuple[str, ...]] = [
+        (kind, f"{len(some)}", f"{sum(not v.form for v in some)}", f"{sum(v.passed for v in some)}")
+        for kind, some in of_kind.items()
+    ]
+    return rows, [
         f"{v.case.source[:80]!r} -> {v.output[:80]!r}: {'; '.join((*v.form, *v.words))}"
         for v in verdicts
         if not v.passed
     ]
-    return sorted(rows, key=lambda row: row[0] != "all"), wrong
 
 
 def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
@@ -151,8 +145,7 @@ def main(argv: list[str] | None = None) -> int:
     add = flags.add_argument
     add("--test", nargs="*", default=[], help="test sets, as of scripts/evaluate.py")
     add("--model", nargs="+", help="checkpoint folders (default: the released ones)")
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add_engine(flags)
     add("--limit", type=int, help="only the first sentences of each test set")
     add("--n-bootstrap", type=int, default=N_BOOTSTRAP, help="resamples for the intervals")
     args = flags.parse_args(argv)

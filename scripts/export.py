@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from transformer.command import Parser, read_lines, run_command
+from transformer.command import Parser, from_arguments, read_lines, run_command
 from transformer.config import UserError
 from transformer.export.export import ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import Quantization
@@ -23,8 +23,15 @@ def parser() -> argparse.ArgumentParser:
     )
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
-    add("--to", required=True, choices=get_args(Target), help="the engine; marian is huggingface")
-    add("--output", required=True, type=Path, help="the folder to write, new or empty")
+    add(
+        "--to",
+        dest="target",
+        required=True,
+        choices=get_args(Target),
+        help="the engine; marian is huggingface",
+    )
+    add("--output", dest="folder", required=True, type=Path, metavar="FOLDER",
+        help="the folder to write, new or empty")  # fmt: skip
     add("--quantization", choices=get_args(Quantization), default="none",
         help="how CTranslate2 stores the weights (default: none, float32)")  # fmt: skip
     add("--check", type=Path, help="a UTF-8 file of more sentences to check, one a line")
@@ -42,17 +49,10 @@ def _sentences(path: Path | None) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> None:
     """Exports, and prints what the check found."""
-    agreement = export(
-        ExportRequest(
-            model=args.model,
-            folder=args.output,
-            target=args.to,
-            quantization=args.quantization,
-            texts=_sentences(args.check),
-        )
-    )
+    args.texts = _sentences(args.check)
+    agreement = export(from_arguments(ExportRequest, args))
     print(
-        f"{args.output}: {agreement.n_sentences} sentences translated as by the model in float32 "
+        f"{args.folder}: {agreement.n_sentences} sentences translated as by the model in float32 "
         f"({agreement.n_ties} of them with a tie)"
     )
     if args.quantization != "none":

@@ -118,22 +118,11 @@ def _direction(args: argparse.Namespace) -> Direction:
 
 def _request(args: argparse.Namespace) -> TrainRequest:
     names = (field.name for field in dataclasses.fields(ModelConfig))
-    return TrainRequest(
-        train=tuple(args.train),
-        dev=tuple(args.dev),
-        test=tuple(args.test),
-        langs=(args.src_lang, args.tgt_lang),
-        both=args.both,
-        output=args.output,
-        cache=args.cache,
-        tokenizer_model=args.tokenizer_model,
-        init=args.init,
-        resume_from=args.resume_from,
-        preset=args.preset,
-        shape={name: value for name in names if (value := getattr(args, name)) is not None},
-        corpus=from_arguments(CorpusConfig, args),
-        config=from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise])),
-    )
+    args.langs = args.src_lang, args.tgt_lang
+    args.shape = {name: value for name in names if (value := getattr(args, name)) is not None}
+    args.corpus = from_arguments(CorpusConfig, args)
+    args.config = from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise]))
+    return from_arguments(TrainRequest, args)
 
 
 def run(args: argparse.Namespace) -> None:

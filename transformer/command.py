@@ -99,13 +99,17 @@ def add_arguments(
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
-    """Builds a config of the parsed flags; one that is None or absent stays as in `base`.
+    """Builds a config or request of the parsed flags; what is None or absent is as in `base`.
 
     A broken rule is a UserError.
     """
     fields = dataclasses.fields(typing.cast(Any, cls))
     given = {f.name: getattr(namespace, f.name, None) for f in fields}
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given.items()
+        if value is not None
+    }
     before = {f.name: getattr(base, f.name) for f in fields} if base is not None else {}
     try:
         return cls(**(before | values))
@@ -246,7 +250,7 @@ def write_output(target: Path | None, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def unlost(target: Path, *, resume: bool) -> Iterator[Writer]:
+def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
     """Writes a line to a file that takes its name when complete; and the lines it has already.
 
     Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
@@ -275,7 +279,7 @@ def unlost(target: Path, *, resume: bool) -> Iterator[Writer]:
         with contextlib.suppress(OSError):
             file.close()
         if part.exists() and part.stat().st_size:
-            error.add_note(f"what is done is in {part}, --resume goes on behind it")
+            error.add_note(f"what is done is in {part}, {by} goes on behind it")
         else:
             part.unlink(missing_ok=True)
         raise

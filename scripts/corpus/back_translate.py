@@ -23,18 +23,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from transformer.command import Parser, add_arguments, from_arguments, run_command
-from transformer.config import (
-    BACK_TRANSLATED,
-    COMPUTE_TYPE_HELP,
-    COPIED,
-    ComputeType,
-    DecodeConfig,
-    UserError,
-    choices,
-)
+from transformer.command import Parser, add_arguments, from_arguments, run_command, unlost
+from transformer.config import BACK_TRANSLATED, COPIED, DecodeConfig, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import TEXT_ENDINGS, read_texts
+from transformer.flags import add_engine
 from transformer.translation.translator import Translator
 
 CHUNK = 2000  # lines between two places where a stopped command can go on
@@ -63,11 +56,6 @@ def by_command(command: str) -> LineMap:
     return translate
 
 
-def by_model(translator: Translator, decode: DecodeConfig) -> LineMap:
-    """A checkpoint's translations."""
-    return lambda lines: [result.text for result in translator.stream(lines, decode)]
-
-
 def texts_below(places: Sequence[str]) -> list[Path]:
     """The files that hold text: those named, and those of the folders named."""
     files: list[Path] = []
@@ -77,20 +65,6 @@ def texts_below(places: Sequence[str]) -> list[Path]:
     if not files:
         raise UserError(f"expected files ({', '.join(TEXT_ENDINGS)}) in {', '.join(places)}")
     return files
-
-
-def lines_done(part: Path) -> int:
-    """How many whole lines an unfinished file has; what a crash left behind them is cut off."""
-    if not part.exists():
-        return 0
-    done = size = 0
-    with part.open("rb") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            done, size = done + 1, size + len(line)
-    os.truncate(part, size)
-    return done
 
 
 def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -108,20 +82,16 @@ def write_file(
 
     `rows` makes as many rows of a chunk as it has texts; `jobs` chunks are made side by side.
     """
-    part = output.with_name(output.name + ".part")
-    done = lines_done(part)
-    rest = chunks(itertools.islice(texts, max(0, done - 1), None))
-    with part.open("a", encoding="utf-8") as file, ThreadPoolExecutor(jobs) as pool:
+    with unlost(output, resume=True, by="the same command") as (write, done):
+        n_rows, rest = max(0, done - 1), chunks(itertools.islice(texts, max(0, done - 1), None))
         if not done:
-            file.write(header + "\n")
-            done = 1
-        while batch := list(itertools.islice(rest, jobs)):
-            for made in pool.map(rows, batch):
-                file.write("".join(row + "\n" for row in made))
-                done += len(made)
-            file.flush()
-    os.replace(part, output)
-    return done - 1
+            write(header)
+        with ThreadPoolExecutor(jobs) as pool:
+            while batch := list(itertools.islice(rest, jobs)):
+                for row in itertools.chain.from_iterable(pool.map(rows, batch)):
+                    write(row)
+                    n_rows += 1
+    return n_rows
 
 
 def back_translate(args: argparse.Namespace) -> None:
@@ -133,7 +103,8 @@ def back_translate(args: argparse.Namespace) -> None:
     elif args.model:
         translator = Translator.load(args.model, args.device, args.compute_type,
                                      langs=(args.lang, args.to))  # fmt: skip
-        translate = by_model(translator, from_arguments(DecodeConfig, args))
+        decode = from_arguments(DecodeConfig, args)
+        translate = lambda lines: [r.text for r in translator.stream(lines, decode)]  # noqa: E731
     args.output.mkdir(parents=True, exist_ok=True)
 
     def rows(texts: list[str]) -> list[str]:
@@ -167,8 +138,7 @@ def main(argv: list[str] | None = None) -> int:
     way.add_argument("--copy", type=int, default=0, metavar="N", help="copy every Nth text")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="commands side by side")
     add("--output", required=True, type=Path, metavar="FOLDER", help="of the pairs")
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add_engine(flags)
     add_arguments(flags, DecodeConfig)
     args = flags.parse_args(argv)
     return run_command(lambda: back_translate(args), "back_translate")

@@ -17,17 +17,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from transformer.command import Parser, run_command
-from transformer.config import (
-    COMPUTE_TYPE_HELP,
-    ComputeType,
-    DecodeConfig,
-    SentencePair,
-    UserError,
-    choices,
-)
+from transformer.config import DecodeConfig, SentencePair, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import read_pairs, tsv, write_tsv
 from transformer.evaluation.metrics import sentence_chrf
+from transformer.flags import add_engine
 from transformer.translation.translator import Translator
 
 EVERY = 10_000  # pairs between two lines of progress
@@ -97,8 +91,7 @@ def main(argv: list[str] | None = None) -> int:
         help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
     add("--place", type=int, default=0, metavar="N",
         help="the beam's Nth translation, not the nearest of it")  # fmt: skip
-    add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
-    add("--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP)
+    add_engine(flags)
     args = flags.parse_args(argv)
     return run_command(lambda: diversify(args), "diversify")
 

@@ -46,7 +46,7 @@ def trained(path: Path, settings: Settings, tell: Callable[[str], None]) -> dict
     """What stops 8, 13 and 14 need, made now or taken from the file."""
     tell("stop 8: digits")
     classified = kept(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
-                      lambda: dataclasses.asdict(digits.classify()))  # fmt: skip
+                      digits.classify)  # fmt: skip
     tell("stop 13: the cost of a layer")
     costs = kept(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
     tell("stop 14: a recurrent translator against the Transformer")
@@ -55,10 +55,8 @@ def trained(path: Path, settings: Settings, tell: Callable[[str], None]) -> dict
         **dataclasses.asdict(settings),
         **{name: [file.name, file.stat().st_size] for name, file in files.items()},
     }
-    race = kept(path, "race", conditions, lambda: [
-        dataclasses.asdict(runner)
-        for runner in comparison.run(settings, ROOT / "data" / "prepared", tell)
-    ])  # fmt: skip
+    race = kept(path, "race", conditions,
+                lambda: comparison.run(settings, ROOT / "data" / "prepared", tell))  # fmt: skip
     reading = kept(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
     return {
         "digits": classified["result"],

@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,27 +19,19 @@ import torch
 from torch import nn
 
 from scripts.tour.recurrent import Recurrent
-from transformer.config import (
-    PAD_ID,
-    CorpusConfig,
-    Direction,
-    SentencePair,
-    TrainConfig,
-    model_config,  # fmt: skip
-)
+from transformer.config import CorpusConfig, DecodeConfig, Direction, TrainConfig, model_config
 from transformer.corpus import batching
 from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
-from transformer.decoding.search import greedy_search
-from transformer.evaluation.metrics import Score, bleu, scores
-from transformer.model import Transformer, source_batch
+from transformer.decoding.search import BatchDecoder
+from transformer.evaluation.metrics import bleu, scores
+from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
 
 ROOT = Path(__file__).resolve().parents[2]
-BATCH = 64  # sentences searched together
 N_SPECIAL = 4  # ids below are no words
 
 
@@ -72,25 +65,14 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Lap:
-    """Where a model stood after an epoch: processor seconds so far, BLEU on dev pairs."""
-
-    seconds: float
-    loss: float
-    bleu: float
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Runner:
-    """What became of one model."""
-
-    name: str
-    parameters: int
-    laps: tuple[Lap, ...]
-    test: Score
-    sentences: int  # of the test set
-    tokens: float  # pieces of a training source, on average
+def least_ms(work: Callable[[], object], repeats: int) -> float:
+    """Processor milliseconds, the least of some tries."""
+    tries = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work()
+        tries.append(1000 * (time.process_time() - started))
+    return min(tries)
 
 
 class Training:
@@ -122,7 +104,7 @@ class Training:
             batch = micro_batch(
                 self.data, chosen.tolist(), self.config, self.model.config.max_len, seed
             )
-            count = int((batch.tgt_out != PAD_ID).sum())
+            count = int(batch.tgt_out.count_nonzero())
             loss = self.losses(batch.src, batch.tgt_in, batch.tgt_out)
             (loss / count).backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -139,16 +121,9 @@ class Training:
 
 def translations(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
     """Greedy translations by the plain model, in the order of the texts."""
-    model.eval()
-    ids = [tokenizer.encode(text) for text in texts]
-    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    texts_out = [""] * len(ids)
-    for start in range(0, len(order), BATCH):
-        rows = order[start : start + BATCH]
-        best = greedy_search(model, source_batch([ids[i] for i in rows]))
-        for i, hypothesis in zip(rows, best, strict=True):
-            texts_out[i] = tokenizer.decode(hypothesis.ids)
-    return texts_out
+    sources = [tokenizer.encode(text) for text in texts]
+    found = BatchDecoder(model.eval()).search(sources, DecodeConfig())
+    return [tokenizer.decode(best.ids) for best, *_ in found]
 
 
 def models(vocab_size: int) -> dict[str, nn.Module]:
@@ -162,8 +137,12 @@ def models(vocab_size: int) -> dict[str, nn.Module]:
 
 
 @one_thread()
-def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> tuple[Runner, ...]:
-    """Trains both by turns, epoch by epoch, and scores them on the test set."""
+def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Trains both by turns, epoch by epoch, and scores them on the test set.
+
+    Of each: `laps`, where it stood after an epoch (processor seconds so far, BLEU on dev pairs),
+    and the pieces of a training source on average as `tokens`.
+    """
     dev, test = (list(read_pairs(s, *settings.langs)) for s in (settings.dev, settings.test))
     shape = model_config("tiny", vocab_size=settings.vocab_size)
     data = prepare(
@@ -174,20 +153,33 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> tuple[R
         name: Training(model, data, settings, scales[name])
         for name, model in models(data.tokenizer.vocab_size).items()
     }
-    laps: dict[str, list[Lap]] = {name: [] for name in runs}
-    for number, name in itertools.product(range(settings.epochs), runs):
-        loss = runs[name].epoch(number)
-        score = _bleu(runs[name].model, data.tokenizer, dev[: settings.eval_pairs])
-        laps[name].append(Lap(seconds=runs[name].seconds, loss=loss, bleu=score))
-        tell(f"{name}, epoch {number + 1} of {settings.epochs}: {runs[name].seconds:.1f} s of "
-             f"training, loss {loss:.3f}, BLEU {score:.1f}")  # fmt: skip
-    return tuple(_scored(name, run, laps[name], test) for name, run in runs.items())
+    laps: dict[str, list[dict[str, float]]] = {name: [] for name in runs}
+    sources, references = zip(*dev[: settings.eval_pairs], strict=True)
+    for number, (name, training) in itertools.product(range(settings.epochs), runs.items()):
+        loss, seconds = training.epoch(number), training.seconds
+        score = bleu(translations(training.model, data.tokenizer, sources), references)
+        laps[name].append({"seconds": seconds, "loss": loss, "bleu": score})
+        tell(f"{name}, epoch {number + 1} of {settings.epochs}: {seconds:.1f} s of training, "
+             f"loss {loss:.3f}, BLEU {score:.1f}")  # fmt: skip
+    sources, references = zip(*test, strict=True)
+    found = {name: translations(run.model, data.tokenizer, sources) for name, run in runs.items()}
+    return [
+        {
+            "name": name,
+            "parameters": sum(p.numel() for p in run.model.parameters()),
+            "laps": laps[name],
+            "test": dataclasses.asdict(scores(found[name], references, 1000, ("BLEU",))[0]),
+            "sentences": len(test),
+            "tokens": float(data.pairs.lengths[0].mean()),
+        }
+        for name, run in runs.items()
+    ]
 
 
 @one_thread()
 @torch.inference_mode()
 def reading_time(lengths: Sequence[int], repeats: int = 15) -> dict[str, list[float]]:
-    """Processor milliseconds, the least of some tries, to read one sentence of each length."""
+    """Processor milliseconds to read one sentence of each length."""
     random = torch.Generator().manual_seed(1)
     milliseconds: dict[str, list[float]] = {}
     for name, model in models(Settings().vocab_size).items():
@@ -195,29 +187,5 @@ def reading_time(lengths: Sequence[int], repeats: int = 15) -> dict[str, list[fl
         milliseconds[name] = []
         for length in lengths:
             src = torch.randint(N_SPECIAL, Settings().vocab_size, (1, length), generator=random)
-            tries = []
-            for _ in range(repeats):
-                started = time.process_time()
-                reader.encode(src)
-                tries.append(1000 * (time.process_time() - started))
-            milliseconds[name].append(min(tries))
+            milliseconds[name].append(least_ms(partial(reader.encode, src), repeats))
     return milliseconds
-
-
-def _bleu(model: nn.Module, tokenizer: Tokenizer, pairs: Sequence[SentencePair]) -> float:
-    sources, references = zip(*pairs, strict=True)
-    return bleu(translations(model, tokenizer, sources), references)
-
-
-def _scored(name: str, run: Training, laps: Sequence[Lap], test: Sequence[SentencePair]) -> Runner:
-    sources, references = zip(*test, strict=True)
-    hypotheses = translations(run.model, run.data.tokenizer, sources)
-    (score,) = scores(hypotheses, references, n_bootstrap=1000, metrics=("BLEU",))
-    return Runner(
-        name=name,
-        parameters=sum(p.numel() for p in run.model.parameters()),
-        laps=tuple(laps),
-        test=score,
-        sentences=len(test),
-        tokens=float(run.data.pairs.lengths[0].mean()),
-    )

@@ -3,14 +3,13 @@
 Shapes: L positions, H heads, C channels of a head, D model width.
 """
 
-import time
 from collections.abc import Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from scripts.tour.comparison import one_thread
+from scripts.tour.comparison import least_ms, one_thread
 from transformer.config import ModelConfig, model_config
 from transformer.model import KV, EncoderLayer, attention_weights
 
@@ -41,33 +40,23 @@ def break_even() -> int:
 @one_thread()
 @torch.inference_mode()
 def timed(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
-    """Processor milliseconds, the least of some tries, for positions and for pairs."""
+    """Processor milliseconds for what every position, and every pair of them, costs."""
     torch.manual_seed(1)
-    config = layer_config()
-    layer = EncoderLayer(config).eval()
+    layer = EncoderLayer(layer_config()).eval()
     attend = layer.self_attention
     rows: dict[str, list[float]] = {"each": [], "pairs": []}
     for length in lengths:
-        x = torch.randn(1, length, config.d_model)
+        x = torch.randn(1, length, layer_config().d_model)
         query, kv = attend._split(attend.query(x)), attend.kv(x)
-        each = partial(_each, layer, x)
-        pairs = partial(_pairs, query, kv)
-        for name, work in (("each", each), ("pairs", pairs)):
-            tries = []
-            for _ in range(repeats):
-                started = time.process_time()
-                work()
-                tries.append(1000 * (time.process_time() - started))
-            rows[name].append(min(tries))
+        rows["each"].append(least_ms(partial(_each, layer, x), repeats))
+        rows["pairs"].append(least_ms(partial(_pairs, query, kv), repeats))
     return rows
 
 
 def _each(layer: EncoderLayer, x: Tensor) -> None:
-    """What every position costs by itself."""
     attend = layer.self_attention
     attend.query(x), attend.kv(x), attend.out(x), layer.feed_forward(x)
 
 
 def _pairs(query: Tensor, kv: KV) -> Tensor:
-    """What every pair of positions costs."""
     return attention_weights(query, kv.key) @ kv.value

@@ -6,8 +6,8 @@ of 2 x 2.
 Shapes: B images, P patches, C pixels of a patch.
 """
 
-import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -55,19 +55,6 @@ def perceptron() -> nn.Module:
     return nn.Sequential(nn.Linear(N_PIXELS, N_PIXELS), nn.ReLU(), nn.Linear(N_PIXELS, N_CLASSES))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Digits:
-    """What each learnt: accuracy on the test images in per cent, one for each seed; and a look."""
-
-    test_images: int
-    parameters: dict[str, int]
-    accuracy: dict[str, list[float]]
-    images: list[list[float]]  # (SHOWN, 64)
-    labels: list[int]
-    guesses: list[int]
-    weights: list[list[float]]  # (SHOWN, P), the mean weight that each patch gets
-
-
 def load() -> tuple[Tensor, Tensor]:
     """The pixels in 0 ... 1 and the digits: -> (N, 64), (N,)."""
     try:
@@ -93,8 +80,12 @@ def fit(model: nn.Module, images: Tensor, labels: Tensor, steps: int) -> nn.Modu
     return model.eval()
 
 
-def classify(steps: int = STEPS) -> Digits:
-    """Trains each on three quarters of the images, once for each seed, and tests on the rest."""
+def classify(steps: int = STEPS) -> dict[str, Any]:
+    """Trains each on three quarters of the images, once for each seed, and tests on the rest.
+
+    `accuracy` on the test images is in per cent, one for each seed; the images shown are
+    (SHOWN, 64), and `weights` (SHOWN, P) is the mean weight that each patch gets.
+    """
     images, labels = load()
     kinds: dict[str, Callable[[], nn.Module]] = {
         "attention": PatchClassifier,
@@ -102,30 +93,29 @@ def classify(steps: int = STEPS) -> Digits:
         "linear": lambda: nn.Linear(N_PIXELS, N_CLASSES),
     }
     accuracy: dict[str, list[float]] = {kind: [] for kind in kinds}
+    fitted: dict[str, Any] = {}
     cut = len(images) // 4
     for seed in SEEDS:
         torch.manual_seed(seed)
         order = torch.randperm(len(images))
         test, train = order[:cut], order[cut:]
-        fitted = {
-            kind: fit(make(), images[train], labels[train], steps) for kind, make in kinds.items()
-        }
+        for kind, make in kinds.items():
+            fitted[kind] = fit(make(), images[train], labels[train], steps)
         with torch.no_grad():
             for kind, model in fitted.items():
                 right = (model(images[test]).argmax(1) == labels[test]).float().mean()
                 accuracy[kind].append(100 * float(right))
     shown, looker = images[test[:SHOWN]], fitted["attention"]
-    assert isinstance(looker, PatchClassifier)
     with torch.no_grad():
         weights, guesses = looker.weights(shown).mean(1), looker(shown).argmax(1)
-    return Digits(
-        test_images=cut,
-        parameters={
-            kind: sum(p.numel() for p in make().parameters()) for kind, make in kinds.items()
+    return {
+        "test_images": cut,
+        "parameters": {
+            kind: sum(p.numel() for p in model.parameters()) for kind, model in fitted.items()
         },
-        accuracy=accuracy,
-        images=shown.tolist(),
-        labels=labels[test[:SHOWN]].tolist(),
-        guesses=guesses.tolist(),
-        weights=weights.tolist(),
-    )
+        "accuracy": accuracy,
+        "images": shown.tolist(),
+        "labels": labels[test[:SHOWN]].tolist(),
+        "guesses": guesses.tolist(),
+        "weights": weights.tolist(),
+    }

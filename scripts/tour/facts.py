@@ -39,7 +39,7 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "digest": digest,
         "model_name": Path(translator.name).name,
-        "lessons": worked(),
+        "lessons": lessons.worked(),
         "walk": walk.walk(translator),
         "real": trained_model.real_attention(network_, walked),
         "stack": trained_model.stack(network_),
@@ -57,47 +57,12 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def worked() -> dict[str, Any]:
-    """Stops 1 to 7, as they can be checked by hand."""
-    itself, first = lessons.hard()
-    mostly, mean = lessons.soft()
-    scores, context = lessons.recurrent()
-    masks = lessons.masks()
-    return {
-        "itself": mixed(itself),
-        "first": mixed(first),
-        "mostly": mixed(mostly),
-        "mean": mixed(mean),
-        "alone": mixed(lessons.self_attention()),
-        "scores": scores[0].tolist(),
-        "context": {**mixed(context), "state": lessons.DECODER.tolist()},
-        "scaled": {name: values[0].tolist() for name, values in lessons.scaled().items()},
-        "masks": {
-            "scores": masks.scores[0].tolist(),
-            "may_look": masks.may_look.float().tolist(),
-            "weights": masks.weights.tolist(),
-            "slip": masks.slip.tolist(),
-            "leaked": masks.leaked,
-        },
-        "quiz": lessons.quiz(),
-    }
-
-
-def mixed(mixture: lessons.Mixture) -> dict[str, list[list[float]]]:
-    """X, A and A X."""
-    return {
-        "x": mixture.values.tolist(),
-        "a": mixture.weights.tolist(),
-        "y": mixture.output.tolist(),
-    }
-
-
 def codes() -> dict[str, Markup]:
     """The lines of the source that each stop shows."""
     weights, many = network.attention_weights, network.MultiHeadAttention
     shown: dict[str, Sequence[tuple[Any, str, str]]] = {
         "hard": [(weights, "if mask is not None", "return")],
-        "soft": [(weights, "return", "return"), (lessons.Mixture, "return", "")],
+        "soft": [(weights, "return", "return"), (lessons.mixture, "mixed =", "mixed =")],
         "self": [(network.EncoderLayer.forward, "attend =", "")],
         "recurrent": [(Recurrent.read, "weights =", "context")],
         "scaled": [(many.kv, "def kv", ""), (weights, "scores =", "scores =")],

@@ -1,12 +1,13 @@
 """The worked examples of stops 1 to 7, computed by this project's attention.
 
-Each function gives the numbers of one stop; nothing here draws.
+They come as the templates show them. A mixture is attention weights A (Q, K), the vectors X
+(K, C) that they weigh, and A X.
 
 Shapes: Q queries, K keys, C channels of a head, H heads, D = H x C.
 """
 
-import dataclasses
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,76 +22,54 @@ TABLE = torch.arange(50).view(5, 10) / 100  # 0.00 ... 0.49, five positions
 TINY = -1e-9  # what a well-known notebook fills masked places with, by a slip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mixture:
-    """Attention weights A, the vectors they weigh, and the mixture A X."""
-
-    weights: Tensor  # (Q, K)
-    values: Tensor  # (K, C)
-
-    @property
-    def output(self) -> Tensor:
-        """(Q, C)."""
-        return self.weights @ self.values
+def mixture(weights: Tensor, values: Tensor) -> dict[str, list[list[float]]]:
+    """Attention weights and vectors: -> A, X and A X."""
+    mixed = weights @ values  # (Q, C)
+    return {"a": weights.tolist(), "x": values.tolist(), "y": mixed.tolist()}
 
 
-def hard() -> tuple[Mixture, Mixture]:
-    """Stop 1: each vector looks at itself; one looks at the first alone."""
-    itself = torch.eye(3, dtype=torch.bool)
-    first = torch.tensor([[True, False, False]])
-    return (
-        Mixture(attention_weights(X, X, itself), X),
-        Mixture(attention_weights(X[:1], X, first), X),
-    )
-
-
-def soft() -> tuple[Mixture, Mixture]:
-    """Stop 2: 0.8 for oneself and 0.1 for each other; then no preference at all."""
+def worked() -> dict[str, Any]:
+    """Stops 1 to 5 and 7, as they can be checked by hand."""
+    itself, first = torch.eye(3, dtype=torch.bool), torch.tensor([[True, False, False]])
     wanted = torch.full((3, 3), 0.1).fill_diagonal_(0.8)
     query = wanted.log() * math.sqrt(3)  # against unit vectors: the scores are those logarithms
-    unsure = torch.zeros(3, 2)
-    return (
-        Mixture(attention_weights(query, torch.eye(3)), X),
-        Mixture(attention_weights(unsure, X), X),
-    )
+    to_state = attention_weights(DECODER * math.sqrt(2), ENCODER)
+    return {
+        # Stop 1: each vector looks at itself; one looks at the first alone.
+        "itself": mixture(attention_weights(X, X, itself), X),
+        "first": mixture(attention_weights(X[:1], X, first), X),
+        # Stop 2: 0.8 for oneself and 0.1 for each other; then no preference at all.
+        "mostly": mixture(attention_weights(query, torch.eye(3)), X),
+        "mean": mixture(attention_weights(torch.zeros(3, 2), X), X),
+        # Stop 3: softmax(X X^T) X, so without the division by the root of the channels.
+        "alone": mixture(attention_weights(X * math.sqrt(2), X), X),
+        # Stop 4: the scores of a decoder state against three encoder states, and the context.
+        "scores": (DECODER @ ENCODER.T)[0].tolist(),
+        "context": {**mixture(to_state, ENCODER), "state": DECODER.tolist()},
+        "scaled": scaled(),
+        "masks": masks(),
+        "quiz": quiz(),
+    }
 
 
-def self_attention() -> Mixture:
-    """Stop 3: softmax(X X^T) X, so without the division by the root of the channels."""
-    return Mixture(attention_weights(X * math.sqrt(2), X), X)
-
-
-def recurrent() -> tuple[Tensor, Mixture]:
-    """Stop 4: the scores of a decoder state against three encoder states, and the context."""
-    scores = DECODER @ ENCODER.T  # (1, 3)
-    return scores, Mixture(attention_weights(DECODER * math.sqrt(2), ENCODER), ENCODER)
-
-
-def scaled() -> dict[str, Tensor]:
+def scaled() -> dict[str, list[float]]:
     """Stop 5: two scores over 64 channels, undivided and divided, and their softmax."""
     query, key = torch.ones(1, 64), torch.tensor([[1.75], [1.5]]).expand(2, 64)
     scores = query @ key.T
-    return {
+    shown = {
         "scores": scores,
         "divided": scores / math.sqrt(64),
         "sharp": scores.softmax(-1),
         "weights": attention_weights(query, key),
     }
+    return {name: values[0].tolist() for name, values in shown.items()}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Heads:
-    """Stop 6: the heads of one attention on the words of one sentence."""
+def heads(attention: MultiHeadAttention, words: Tensor) -> tuple[Tensor, Tensor, float]:
+    """Stop 6: slices, attends, joins and projects head by head: (1, Q, D) -> 2 x (H, Q, Q).
 
-    weights: Tensor  # (H, Q, Q)
-    undivided: Tensor  # (H, Q, Q), what they would be without the division by sqrt(C)
-    difference: float  # between one head at a time and all at once
-
-
-def heads(attention: MultiHeadAttention, words: Tensor) -> Heads:
-    """Slices, attends, joins and projects head by head, and compares with all heads at once.
-
-    words (1, Q, D).
+    The weights, what they would be without the division by sqrt(C), and how far this is from all
+    heads at once.
     """
     query, key, value = attention.query(words), attention.key(words), attention.value(words)
     width, parts, undivided = words.size(-1) // attention.n_heads, [], []
@@ -102,32 +81,22 @@ def heads(attention: MultiHeadAttention, words: Tensor) -> Heads:
     one_at_a_time = attention.out(torch.cat(parts, -1))
     at_once = attention(words, attention.kv(words))
     weights = attention.weights(words, attention.kv(words))[0]
-    difference = float((one_at_a_time - at_once).abs().max())
-    return Heads(weights, torch.stack(undivided), difference)
+    return weights, torch.stack(undivided), float((one_at_a_time - at_once).abs().max())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Masks:
-    """Stop 7: five positions, the last of them padding."""
-
-    scores: Tensor  # (5, 5) Q K^T
-    may_look: Tensor  # (5, 5)
-    weights: Tensor  # (5, 5)
-    slip: Tensor  # (5, 5) with masked places filled with -1e-9
-
-    @property
-    def leaked(self) -> float:
-        """The share of row one that the slip gives to what may not be seen."""
-        return float(self.slip[0, 1:].sum())
-
-
-def masks() -> Masks:
-    """The no-peek mask and the padding mask together, right and with the slip."""
+def masks() -> dict[str, Any]:
+    """Stop 7: five positions, the last of them padding; masked, and filled with -1e-9 by a slip."""
     ids = torch.tensor([[5, 6, 7, 8, PAD_ID]])
     may_look = causal_mask(5, 5) & padding_mask(ids, PAD_ID)[0, 0]
     scores = TABLE @ TABLE.T
     slip = scores.masked_fill(~may_look, TINY).softmax(-1)
-    return Masks(scores, may_look, attention_weights(TABLE, TABLE, may_look), slip)
+    return {
+        "scores": scores[0].tolist(),
+        "may_look": may_look.float().tolist(),
+        "weights": attention_weights(TABLE, TABLE, may_look).tolist(),
+        "slip": slip.tolist(),
+        "leaked": float(slip[0, 1:].sum()),  # of row one, to what may not be seen
+    }
 
 
 def quiz() -> dict[str, list[float]]:

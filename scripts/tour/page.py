@@ -5,11 +5,8 @@ drawings in `macros.html`; the formulas, which need no language, in `formulas.xm
 """
 
 import inspect
-import io
-import keyword
 import math
 import textwrap
-import tokenize
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -18,6 +15,8 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
+from pygments.lexers.python import PythonLexer
+from pygments.token import Token
 
 from transformer.config import UserError
 
@@ -25,7 +24,8 @@ FOLDER = Path(__file__).resolve().parent / "templates"
 ROOT = FOLDER.parents[2]
 LANGUAGES = ("es", "en")
 MATHML = "http://www.w3.org/1998/Math/MathML"
-NUMBERS = (tokenize.NUMBER, tokenize.STRING)
+MARKS = {Token.Comment: "note", Token.Literal: "value", Token.Keyword: "word",
+         Token.Operator.Word: "word"}  # fmt: skip
 
 
 def formulas() -> dict[str, Markup]:
@@ -68,30 +68,12 @@ def _line(lines: Sequence[str], text: str, start: int) -> int:
 
 def highlight(code: str) -> str:
     """Python with its comments, strings, numbers and keywords marked."""
-    ends = [0]
-    for line in code.splitlines(keepends=True):
-        ends.append(ends[-1] + len(line))
-    found, done = [], 0
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            kind = _kind(token)
-            if kind:
-                begin = ends[token.start[0] - 1] + token.start[1]
-                end = ends[token.end[0] - 1] + token.end[1]
-                found.append(escape(code[done:begin], quote=False))
-                found.append(f'<i class="{kind}">{escape(code[begin:end], quote=False)}</i>')
-                done = end
-    except (tokenize.TokenError, IndentationError):
-        pass  # a part of a function need not be whole: the rest of it stays unmarked
-    return "".join(found) + escape(code[done:], quote=False)
-
-
-def _kind(token: tokenize.TokenInfo) -> str:
-    if token.type == tokenize.COMMENT:
-        return "note"
-    if token.type in NUMBERS:
-        return "value"
-    return "word" if token.type == tokenize.NAME and keyword.iskeyword(token.string) else ""
+    shown = []
+    for kind, text in PythonLexer(ensurenl=False, stripnl=False).get_tokens(code):
+        mark = next((name for known, name in MARKS.items() if kind in known), "")
+        text = escape(text, quote=False)
+        shown.append(f'<i class="{mark}">{text}</i>' if mark else text)
+    return "".join(shown)
 
 
 def number(value: float, digits: int = 0) -> str:

@@ -37,7 +37,7 @@ class Recurrent(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.device = config, torch.device("cpu")
         d_model, n_upper = config.d_model, config.n_decoder_layers - 1
         if n_upper < 1:
             raise ValueError(f"expected two decoder layers or more, got {n_upper + 1}")

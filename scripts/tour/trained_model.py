@@ -6,6 +6,7 @@ Shapes: L layers, H heads, S source pieces, T target pieces, Q queries, K keys, 
 import contextlib
 import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
@@ -91,7 +92,9 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
         return layer.self_attention(y, layer.self_attention.kv(y))
 
     x = model.embed(src)
-    heads = lessons.heads(layer.self_attention, layer.self_residual.norm(x) if pre else x)
+    weights, undivided, difference = lessons.heads(
+        layer.self_attention, layer.self_residual.norm(x) if pre else x
+    )
     plain = model.embedding(src) * math.sqrt(model.config.d_model)
     order = torch.arange(src.size(1)).flip(0)
     moved = attended(model.embed(src[:, order]))[:, order]
@@ -101,10 +104,10 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
     open_to_all = torch.ones_like(longer, dtype=torch.bool)[:, None, None]
     unmasked = layer(model.embed(longer), open_to_all)[:, : src.size(1)]
     return {
-        "heads": heads.weights.tolist(),
-        "bound": bound(heads.difference),
-        "soft": float(heads.weights.amax(-1).mean()),
-        "sharp": float(heads.undivided.amax(-1).mean()),
+        "heads": weights.tolist(),
+        "bound": bound(difference),
+        "soft": float(weights.amax(-1).mean()),
+        "sharp": float(undivided.amax(-1).mean()),
         "shuffled": bound(
             float((attended(plain[:, order])[:, order] - attended(plain)).abs().max())
         ),
@@ -142,7 +145,7 @@ def norms(model: Transformer, traced: Trace) -> list[tuple[float, float]]:
 
 @contextlib.contextmanager
 def _hooked(
-    model: nn.Module, chosen: Callable[[str], bool], hook: Callable[..., Any]
+    model: nn.Module, chosen: Callable[[str], object], hook: Callable[..., Any]
 ) -> Iterator[None]:
     """Calls a hook after the modules of the names chosen; what it returns replaces their output."""
     handles = [
@@ -157,25 +160,23 @@ def _hooked(
             handle.remove()
 
 
+OFF = {  # what is switched off: the names of its modules
+    "whole": r"-",
+    "positions": r"positions",
+    "norm": r".*norm",
+    "feed_forward": r".*feed_forward",
+    "encoder": r"encoder.*self_attention",
+    "decoder": r"decoder.*self_attention",
+    "cross": r".*cross_attention",
+}
+
+
 def _nothing(*call: Any) -> Tensor:
     return torch.zeros_like(call[-1])
 
 
 def _unchanged(*call: Any) -> Tensor:
     return cast(Tensor, call[1][0])
-
-
-OFF: dict[str, tuple[Callable[[str], bool], Callable[..., Tensor]]] = {
-    "whole": (lambda name: False, _nothing),
-    "positions": (lambda name: name == "positions", _nothing),
-    "norm": (lambda name: name.endswith("norm"), _unchanged),
-    "feed_forward": (lambda name: name.endswith("feed_forward"), _nothing),
-    "encoder": (
-        lambda name: name.startswith("encoder") and name.endswith("self_attention"), _nothing),
-    "decoder": (
-        lambda name: name.startswith("decoder") and name.endswith("self_attention"), _nothing),
-    "cross": (lambda name: name.endswith("cross_attention"), _nothing),
-}  # fmt: skip
 
 
 def switched_off(translator: Translator, traced: Trace) -> dict[str, tuple[str, float]]:
@@ -187,8 +188,9 @@ def switched_off(translator: Translator, traced: Trace) -> dict[str, tuple[str, 
     model, rows = translator.model, {}
     src = source_batch([traced.source_ids[:-1]])
     read, wanted = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]]), list(traced.target_ids)
-    for name, (chosen, hook) in OFF.items():
-        with _hooked(model, chosen, hook):
+    for name, pattern in OFF.items():
+        chosen = re.compile(pattern).fullmatch
+        with _hooked(model, chosen, _unchanged if name == "norm" else _nothing):
             shares = model(src, read)[0].log_softmax(-1)[range(len(wanted)), wanted]
             ids = greedy_search(model, src)[0].ids
         rows[name] = translator.tokenizer.decode(ids), float(shares.mean().exp())
@@ -224,20 +226,6 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
     return {"texts": len(texts), "awake": float((values > 0).float().mean()), "units": shown}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tie:
-    """The head of a kind of attention that ties a word to another most, and a third beside it."""
-
-    layer: int  # from 1
-    head: int
-    weight: float
-    rival: float  # what the same head gives to the other word
-    won: int  # heads that look more at the first word than at the other
-    of: int  # heads
-    own: int  # its place in `every`
-    every: list[tuple[float, float]]  # of each head, what the two words get
-
-
 def looks(translator: Translator) -> dict[str, Any]:
     """Stop 12: the sentence as the model translates it, and with the lessons' translation."""
     free = trace(translator, TIRED)
@@ -267,21 +255,22 @@ def looks(translator: Translator) -> dict[str, Any]:
     }
 
 
-def tie(maps: Tensor, row: int, to: Word, rival: Word) -> Tie:
-    """(L, H, Q, K) -> the head with most weight from the row to a word."""
+def tie(maps: Tensor, row: int, to: Word, rival: Word) -> dict[str, Any]:
+    """(L, H, Q, K) -> the head with most weight from the row to a word, and a rival beside it."""
     wanted = maps[:, :, row, to.first : to.last].sum(-1)  # (L, H)
     other = maps[:, :, row, rival.first : rival.last].sum(-1)
-    layer, head = divmod(int(wanted.argmax()), wanted.size(1))
-    return Tie(
-        layer=layer + 1,
-        head=head + 1,
-        weight=float(wanted[layer, head]),
-        rival=float(other[layer, head]),
-        won=int((wanted > other).sum()),
-        of=wanted.numel(),
-        own=int(wanted.argmax()),
-        every=list(zip(wanted.flatten().tolist(), other.flatten().tolist(), strict=True)),
-    )
+    own = int(wanted.argmax())
+    layer, head = divmod(own, wanted.size(1))
+    return {
+        "layer": layer + 1,
+        "head": head + 1,
+        "weight": float(wanted[layer, head]),
+        "rival": float(other[layer, head]),  # what the same head gives to the other word
+        "won": int((wanted > other).sum()),  # heads that look more at the first word
+        "of": wanted.numel(),
+        "own": own,  # its place in `every`
+        "every": list(zip(wanted.flatten().tolist(), other.flatten().tolist(), strict=True)),
+    }
 
 
 def roles(kind: str, maps: Tensor, columns: Sequence[str]) -> list[list[tuple[str, float]]]:

@@ -34,6 +34,7 @@ NAMES = (
     "plain float32", "native float32", "native int8",
     "Hugging Face float32", "Hugging Face bfloat16", "CTranslate2 float32", "CTranslate2 int8",
 )  # fmt: skip
+SPECIAL = (PAD_ID, BOS_ID, EOS_ID)
 Ids = list[list[int]]
 
 
@@ -63,13 +64,13 @@ BATCHES: dict[str, tuple[tuple[int, Literal["sentences", "tokens"]], ...]] = {
 
 
 class Decoder(Protocol):
-    """An engine that is ready."""
+    """An engine that is ready: `configure` makes what a setting needs, and is not timed.
 
-    def configure(self, setting: Setting) -> None:
-        """Makes what the setting needs, outside of the time that is taken."""
+    `translate` gives the best translation of each source, without special ids, in order.
+    """
 
-    def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
-        """The best translation of each source, without special ids, in order."""
+    def configure(self, setting: Setting) -> None: ...
+    def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids: ...
 
 
 def family(name: str) -> str:
@@ -139,7 +140,6 @@ class Ours:
             self.decoder.n_threads = n_threads
 
     def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
-        """In bulk or alone."""
         config = dataclasses.replace(config, scores=False)  # nor do the others give any
         if setting.unit == "tokens":
             config = dataclasses.replace(config, batch_tokens=setting.batch)
@@ -163,32 +163,24 @@ class HuggingFace:
         logging.getLogger("transformers").setLevel(logging.ERROR)
 
     def configure(self, setting: Setting) -> None:
-        """Threads only."""
         torch.set_num_threads(setting.threads)
 
     @torch.inference_mode()
     def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
         """With our limits of length, and a beam search that stops as ours does."""
         outputs: Ids = [[] for _ in sources]
-        beams: dict[str, Any] = {"num_beams": 1}
+        beams: dict[str, Any] = {"num_beams": config.beam_size}
         if config.beam_size > 1:
-            beams = {
-                "num_beams": config.beam_size,
-                "early_stopping": True,
-                "length_penalty": config.alpha,
-            }
+            beams |= {"early_stopping": True, "length_penalty": config.alpha}
         for rows in batches(sources, setting.batch):
             src = source_batch([sources[i] for i in rows])
             most = min(int(src.size(1) * config.max_ratio) + 10, self.max_len) + 1
+            mask = (src != PAD_ID).long()
             output = self.model.generate(
-                input_ids=src,
-                attention_mask=(src != PAD_ID).long(),
-                do_sample=False,
-                max_length=most,
-                **beams,
+                input_ids=src, attention_mask=mask, do_sample=False, max_length=most, **beams
             )
             for row, ids in zip(rows, output.tolist(), strict=True):
-                outputs[row] = [i for i in ids if i not in (PAD_ID, BOS_ID, EOS_ID)]
+                outputs[row] = [i for i in ids if i not in SPECIAL]
         return outputs
 
 
@@ -209,12 +201,9 @@ class CTranslate2:
         """Opens the translator anew where the number of threads changes."""
         if self.setting == (setting.workers, setting.threads):
             return
-        self.setting = (setting.workers, setting.threads)
+        self.setting = (workers, threads) = setting.workers, setting.threads
         self.translator = to_ctranslate2.open_ctranslate2(
-            self.folder,
-            compute_type=self.type,
-            inter_threads=setting.workers,
-            intra_threads=setting.threads,
+            self.folder, compute_type=self.type, inter_threads=workers, intra_threads=threads
         )
 
     def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:

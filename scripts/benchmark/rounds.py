@@ -51,7 +51,6 @@ class Workload:
     copies: bool = True  # whether each sentence should come out as it went in
 
     def part(self, sources: Ids, name: str) -> Ids:
-        """What an engine gets of a share."""
         slow = rivals.family(name) == "Hugging Face"
         return sources[: self.n_rival] if slow else sources
 
@@ -72,11 +71,9 @@ class Result:
 
     @property
     def n_sentences(self) -> int:
-        """Translated in all rounds."""
         return sum(len(run.outputs) for run in self.runs)
 
     def row(self) -> list[str]:
-        """As a line of the table."""
         return [
             self.name,
             str(self.setting),

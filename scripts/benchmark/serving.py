@@ -60,7 +60,6 @@ class Connection:
             raise ConnectionError(f"expected an answer, got {type(error).__name__}") from error
 
     def close(self) -> None:
-        """Lets the connection go."""
         if self._pipe is not None:
             self._pipe[1].close()
             self._pipe = None
@@ -77,7 +76,6 @@ class Loaded:
 
     @property
     def throughput(self) -> float:
-        """Right answers a second."""
         return len(self.times) / self.seconds
 
     @property
@@ -86,7 +84,6 @@ class Loaded:
         return self.counts["silent"] + self.counts["dropped"]
 
     def row(self) -> list[str]:
-        """As a line of the table."""
         times = [1000 * taken for taken in self.times] or [0.0]
         parts = statistics.quantiles(times if times[1:] else times * 2, n=100, method="inclusive")
         counts = [str(self.counts[name]) for name in ("right", "wrong", "refused")]

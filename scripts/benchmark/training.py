@@ -211,17 +211,17 @@ def run(given: argparse.Namespace, say: Say) -> str:
 
 def tables(rounds: dict[str, list[Run]], skipped: dict[str, str]) -> str:
     """What each did, and how many times as fast this project is: the median of the rounds."""
-    rows, ratios = [], [""]
+    rows, said = [], [""]
+    speeds = {name: [turn.speed for turn in done] for name, done in rounds.items()}
     for name, done in rounds.items():
-        speeds, ms = [turn.speed for turn in done], [turn.ms for turn in done]
-        numbers = statistics.median(speeds), min(speeds), max(speeds), statistics.median(ms)
-        mib = max(turn.peak_mib for turn in done)
-        rows.append([name, *(f"{x:,.0f}" for x in (*numbers, mib))])
+        ms, mib = statistics.median(turn.ms for turn in done), max(turn.peak_mib for turn in done)
+        own = statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])
+        rows.append([name, *(f"{x:,.0f}" for x in (*own, ms, mib))])
         if name != OURS and OURS in rounds:
-            times = ratio([turn.speed for turn in rounds[OURS]], speeds)
-            ratios.append(f"{OURS} is {times:.2f} times as fast as {name}.")
-    ratios += [f"Left out {name}: {why}." for name, why in skipped.items()]
-    return "\n".join([markdown(HEADS, rows), *ratios])
+            times = ratio(speeds[OURS], speeds[name])
+            said.append(f"{OURS} is {times:.2f} times as fast as {name}.")
+    said += [f"Left out {name}: {why}." for name, why in skipped.items()]
+    return "\n".join([markdown(HEADS, rows), *said])
 
 
 def parser() -> argparse.ArgumentParser:

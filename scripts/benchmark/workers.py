@@ -96,7 +96,6 @@ class Member:
         return self._pool.submit(work, *arguments)
 
     def close(self) -> None:
-        """Ends the process."""
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -165,7 +164,6 @@ class Team:
         return join(shares, [part.result() for part in parts])
 
     def close(self) -> None:
-        """Ends the processes."""
         for member in self._members:
             member.close()
 

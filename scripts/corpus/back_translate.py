@@ -56,14 +56,14 @@ def by_command(command: str) -> LineMap:
     return translate
 
 
-def texts_below(places: Sequence[str]) -> list[Path]:
-    """The files that hold text: those named, and those of the folders named."""
-    files: list[Path] = []
-    for place in map(Path, places):
-        inside = sorted(p for p in place.rglob("*") if p.name.endswith(TEXT_ENDINGS))
-        files += inside if place.is_dir() else [place]
-    if not files:
-        raise UserError(f"expected files ({', '.join(TEXT_ENDINGS)}) in {', '.join(places)}")
+def files_below(places: Sequence[str], endings: tuple[str, ...]) -> list[str]:
+    """What is named, and of the folders that are named all files of these endings."""
+    files: list[str] = []
+    for place in places:
+        inside = sorted(str(p) for p in Path(place).rglob("*") if p.name.endswith(endings))
+        if not inside and Path(place).is_dir():
+            raise UserError(f"expected files ({', '.join(endings)}) in {place}, got none")
+        files += inside or [place]
     return files
 
 
@@ -114,7 +114,7 @@ def back_translate(args: argparse.Namespace) -> None:
         pairs = zip(texts, made, strict=True)
         return [f"{text}\t{BACK_TRANSLATED} {source}" for text, source in pairs]
 
-    for path in texts_below(args.text):
+    for path in map(Path, files_below(args.text, TEXT_ENDINGS)):
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         kind = "bt" if translate else "copy"
         output = args.output / f"{kind}-{args.lang}-{stem}.tsv"

@@ -12,11 +12,12 @@ may replace. The same command goes on where a stopped run left off.
 import fnmatch
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scripts import train
+from scripts.corpus.back_translate import files_below
 from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.readers import HUB
@@ -33,18 +34,6 @@ def name_of(source: str) -> str:
     while name.endswith(ENDINGS):
         name = name.rpartition(".")[0]
     return name
-
-
-def sources_in(place: str) -> Iterator[str]:
-    """The corpora that a folder holds, by name; anything else is a source by itself."""
-    folder = Path(place)
-    if not folder.is_dir():
-        yield place
-        return
-    files = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
-    if not files:
-        raise UserError(f"expected corpora ({', '.join(ENDINGS)}) in {place}, there are none")
-    yield from map(str, files)
 
 
 def weighed(sources: Sequence[str], weights: Mapping[str, float]) -> list[str]:
@@ -77,8 +66,7 @@ def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
         raise UserError(f"expected a phase of {mix}: {', '.join(phases)}; got {phase!r}")
     settings = dict(phases[phase])
     weights = {**settings.pop("weights", {}), **recipe.get("weights", {})}
-    sources = [source for place in data for source in sources_in(place)]
-    return ["--train", *weighed(sources, weights), *flags(settings)]
+    return ["--train", *weighed(files_below(data, ENDINGS), weights), *flags(settings)]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -91,15 +79,11 @@ def main(argv: list[str] | None = None) -> int:
     add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
     add("--output", required=True, metavar="FOLDER", help="of the run")
     given, others = parser.parse_known_args(argv)
-    others = [option for option in others if option != "--"]
-    options: list[str] = []
-
-    def read() -> None:
-        options.extend(arguments(given.mix, given.phase, given.data))
-
-    code = run_command(read, "recipe")
-    dev = ["--dev", *given.dev] if given.dev else []
-    return code or train.main([*options, *dev, "--output", given.output, *others])
+    options: list[str] = ["--output", given.output, *(["--dev", *given.dev] if given.dev else [])]
+    code = run_command(
+        lambda: options.extend(arguments(given.mix, given.phase, given.data)), "recipe"
+    )
+    return code or train.main([*options, *(option for option in others if option != "--")])
 
 
 if __name__ == "__main__":

@@ -42,11 +42,9 @@ class Check:
     worst: str = ""
 
     def about(self, what: str) -> "Check":
-        """The same of one of several."""
         return dataclasses.replace(self, what=f"{what}: {self.what}")
 
     def row(self) -> list[str]:
-        """As a line of the table."""
         verdict = "holds" if self.n and not self.n_bad else f"{self.n_bad} bad"
         return [self.what, f"{self.n:,}", verdict, self.worst.replace("|", "/")]
 

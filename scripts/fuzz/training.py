@@ -54,20 +54,17 @@ class Training:
         self._context.set_forkserver_preload(["scripts.train", "matplotlib.pyplot"])
 
     def start(self) -> "mp.process.BaseProcess":
-        """Begins, or goes on."""
         process = self._context.Process(target=_train, args=(self._flags, self.log))
         process.start()
         return process
 
     def finish(self) -> None:
-        """Goes on to the end."""
         process = self.start()
         process.join()
         if process.exitcode:
             raise RuntimeError(f"expected a run to its end, got: {self.log.read_text()[-500:]}")
 
     def n_records(self) -> int:
-        """How often it has reported."""
         path = self.run / "metrics.jsonl"
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -80,7 +77,6 @@ class Training:
 
     @property
     def half_written(self) -> bool:
-        """Whether a save has begun and not ended."""
         return (self.run / ".last.tmp").exists()
 
     def killed(self, after: int, delay: float, in_save: bool) -> bool:

@@ -42,21 +42,21 @@ def kept(path: Path, name: str, settings: Any, work: Callable[[], Any]) -> dict[
     return dict(known[name])
 
 
-def trained(path: Path, settings: Settings, tell: Callable[[str], None]) -> dict[str, Any]:
+def trained(path: Path, settings: Settings) -> dict[str, Any]:
     """What stops 8, 13 and 14 need, made now or taken from the file."""
-    tell("stop 8: digits")
+    say("stop 8: digits")
     classified = kept(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
                       digits.classify)  # fmt: skip
-    tell("stop 13: the cost of a layer")
+    say("stop 13: the cost of a layer")
     costs = kept(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
-    tell("stop 14: a recurrent translator against the Transformer")
+    say("stop 14: a recurrent translator against the Transformer")
     files = {name: Path(getattr(settings, name)) for name in ("train", "dev", "test")}
     conditions = {
         **dataclasses.asdict(settings),
         **{name: [file.name, file.stat().st_size] for name, file in files.items()},
     }
     race = kept(path, "race", conditions,
-                lambda: comparison.run(settings, ROOT / "data" / "prepared", tell))  # fmt: skip
+                lambda: comparison.run(settings, ROOT / "data" / "prepared", say))  # fmt: skip
     reading = kept(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
     return {
         "digits": classified["result"],
@@ -70,12 +70,17 @@ def trained(path: Path, settings: Settings, tell: Callable[[str], None]) -> dict
     }
 
 
+def say(message: str) -> None:
+    """Tells how far it is."""
+    print(message, file=sys.stderr, flush=True)
+
+
 def make(
-    model: str | None, folder: Path, results: Path, settings: Settings, tell: Callable[[str], None]
+    model: str | None, folder: Path, results: Path = RESULTS, settings: Settings | None = None
 ) -> list[Path]:
     """Computes everything, writes the pages and returns their paths."""
-    made = trained(results, settings, tell)
-    tell("the worked examples and the released model")
+    made = trained(results, settings or Settings())
+    say("the worked examples and the released model")
     folder.mkdir(parents=True, exist_ok=True)
     if folder.resolve() != SHIPPED:
         for name in BESIDE:
@@ -93,17 +98,8 @@ def main(argv: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--model", help="a model from es to en; otherwise the released one")
     add("--output", type=Path, default=SHIPPED, help="a folder")
-    add("--results", type=Path, default=RESULTS, help="what was trained and timed")
-    for name in ("train", "dev", "test"):
-        add(f"--{name}", default=getattr(Settings(), name), help="corpus of stop 14, es and en")
-    add("--epochs", type=int, default=Settings().epochs, help="passes of each model of stop 14")
     args = parser.parse_args(argv)
-    settings = Settings(train=args.train, dev=args.dev, test=args.test, epochs=args.epochs)
-    tell = lambda message: print(message, file=sys.stderr, flush=True)  # noqa: E731
-    return run_command(
-        lambda: print(*make(args.model, args.output, args.results, settings, tell), sep="\n"),
-        "tour",
-    )
+    return run_command(lambda: print(*make(args.model, args.output), sep="\n"), "tour")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ drawings in `macros.html`; the formulas, which need no language, in `formulas.xm
 """
 
 import inspect
+import itertools
 import math
 import textwrap
 import xml.etree.ElementTree as ET
@@ -69,11 +70,14 @@ def _line(lines: Sequence[str], text: str, start: int) -> int:
 def highlight(code: str) -> str:
     """Python with its comments, strings, numbers and keywords marked."""
     shown = []
-    for kind, text in PythonLexer(ensurenl=False, stripnl=False).get_tokens(code):
-        mark = next((name for known, name in MARKS.items() if kind in known), "")
-        text = escape(text, quote=False)
+    for mark, tokens in itertools.groupby(PythonLexer(stripnl=False).get_tokens(code), _mark):
+        text = escape("".join(text for _, text in tokens), quote=False)
         shown.append(f'<i class="{mark}">{text}</i>' if mark else text)
-    return "".join(shown)
+    return "".join(shown).removesuffix("\n")
+
+
+def _mark(token: tuple[Any, str]) -> str:
+    return next((name for kind, name in MARKS.items() if token[0] in kind), "")
 
 
 def number(value: float, digits: int = 0) -> str:

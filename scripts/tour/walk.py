@@ -171,7 +171,6 @@ def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
         "read_back": ("<s>", *traced.target_pieces[:-1]),
         "mask_head": head + 1,
         "masked": traced.decoder[0, head].tolist(),
-        "unmasked": unmasked[head].tolist(),
         "peeked": float(peeked[:-1].mean()),
         "vocabulary": logits.numel(),
         "logits": best.values.tolist(),

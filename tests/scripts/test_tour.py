@@ -21,6 +21,7 @@ from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
 from transformer.checkpoint.locate import WEIGHTS, find, models
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError, model_config
+from transformer.corpus.readers import write_tsv
 from transformer.decoding.search import greedy_search
 from transformer.explain.trace import trace
 from transformer.model import EncoderLayer, MultiHeadAttention, source_batch
@@ -150,7 +151,7 @@ def test_stop_13_pairs_grow_with_the_square_and_positions_with_the_length() -> N
 @pytest.fixture(scope="session")
 def found() -> dict[str, Any]:
     """What the command finds now; what is trained or timed is as it was kept."""
-    trained = command.trained(command.RESULTS, Settings(), lambda _: None)
+    trained = command.trained(command.RESULTS, Settings())
     return facts.collect(None, trained)
 
 
@@ -174,7 +175,7 @@ def test_what_was_trained_was_trained_by_these_settings() -> None:
         for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "timed"),
                              (digits, "classify")):  # fmt: skip
             patch.setattr(module, name, refuse)
-        command.trained(command.RESULTS, Settings(), lambda _: None)
+        command.trained(command.RESULTS, Settings())
 
 
 def test_the_shipped_pages_are_of_the_released_model(page: str) -> None:
@@ -378,18 +379,15 @@ def test_stop_8_attention_learns_the_digits_and_the_perceptron_more() -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_tour_in_one_command(
-    tmp_path: Path, phrases: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_whole_tour_at_once(tmp_path: Path, phrases: list[tuple[str, str]]) -> None:
+    files: dict[str, Any] = {}
     for name, chosen in (("train", phrases[:700]), ("dev", phrases[700:720]),
                          ("test", phrases[720:740])):  # fmt: skip
-        lines = ["es\ten", *("\t".join(pair) for pair in chosen)]
-        (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    files = [f for n in ("train", "dev", "test") for f in (f"--{n}", str(tmp_path / f"{n}.tsv"))]
-    folder, results = tmp_path / "tour", tmp_path / "results.json"
-    arguments = [*files, "--epochs", "1", "--output", str(folder), "--results", str(results)]
-    assert command.main(arguments) == 0
-    pages = [folder / f"{lang}.html" for lang in LANGUAGES]
-    assert capsys.readouterr().out.split() == [*map(str, pages)]
+        files[name] = str(tmp_path / f"{name}.tsv")
+        write_tsv(Path(files[name]), ("es", "en"), chosen)
+    folder = tmp_path / "tour"
+    settings = Settings(**files, epochs=1)
+    pages = command.make(None, folder, tmp_path / "results.json", settings)
+    assert pages == [folder / f"{lang}.html" for lang in LANGUAGES]
     assert "1 pasada cada uno" in pages[0].read_text(encoding="utf-8")
     assert {path.name for path in folder.iterdir()} == {*command.BESIDE, "es.html", "en.html"}

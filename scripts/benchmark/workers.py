@@ -82,7 +82,7 @@ def peak_mib() -> float:
 class Member:
     """A process that inherits nothing, no pool of threads either, and calls what it is told to."""
 
-    def __init__(self, name: str, start: Callable[..., None], *arguments: object) -> None:
+    def __init__(self, name: str, start: Callable[..., object], *arguments: object) -> None:
         self.name = name
         self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
         try:

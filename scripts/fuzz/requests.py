@@ -9,6 +9,7 @@ from scripts.fuzz.attacks import MARKER, ODD, UNITS, bodies, document, texts, wo
 
 POSTS = ("/translate", "/detect", "/inspect", "/alternatives", "/continue_after")
 BOUND = "----fuzz"
+N_MADE = 400  # of each kind that takes long to make
 SIZES = (500, 500, 20_000, 20_000, 300_000, 4_000_000)  # bytes of files
 LIES = (
     "Content-Length: 9", "Content-Length: 99999999", "Content-Length: -1", "Content-Length: 0x9",
@@ -48,8 +49,8 @@ class Requests:
 
     def __init__(self, seed: int, key: str) -> None:
         self._chance, self._key = random.Random(seed), key
-        self._bodies, self._lines = bodies(400, seed), texts(400, seed)
-        self._files = [document(self._chance, self._chance.choice(SIZES)) for _ in range(300)]
+        self._bodies, self._lines = bodies(N_MADE, seed), texts(N_MADE, seed)
+        self._files = [document(self._chance, self._chance.choice(SIZES)) for _ in range(N_MADE)]
         pick = self._chance.choice
         self._kinds: Mapping[str, Callable[[], bytes]] = {
             "lie": lambda: (

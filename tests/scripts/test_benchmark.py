@@ -1,6 +1,7 @@
 """The measurements: what is measured is right, turns are fair, and tables say what was found."""
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -252,7 +253,15 @@ def test_numbers_that_leave_nothing_to_measure_are_refused() -> None:
             bench_decoding.run(flags(*given), quiet)
 
 
-def test_one_command_measures_and_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_command_measures_and_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def team(name: str, folder: Path) -> teams.Team:
+        if "native" not in name:
+            raise UserError("it is not installed")
+        return teams.Team(name, folder)
+
+    monkeypatch.setattr(bench_decoding, "Team", team)
     sizes = "--preset tiny --vocab-size 300 --n-encoder-layers 1 --sentences 8 --rounds 2 --beams 1"
     some = ["--single-sentences", "2", "--trial-sentences", "4", "--cores", "2"]
     engines = ["--engines", "native float32", "Hugging Face float32"]
@@ -260,7 +269,7 @@ def test_one_command_measures_and_prints(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "### In bulk, greedy, 2 cores" in said.out
-    assert "Skipped Hugging Face float32" in said.out  # it has no model with the norm before
+    assert "Skipped Hugging Face float32: it is not installed." in said.out
     assert "Too few sentences to choose settings by" in said.out
     rows = [line.split("|")[1:-1] for line in said.out.splitlines() if line.startswith("| native")]
     assert [row[0].strip() for row in rows] == ["native float32"] * 2
@@ -268,13 +277,14 @@ def test_one_command_measures_and_prints(capsys: pytest.CaptureFixture[str]) -> 
     assert all(float(row[3].replace(",", "")) > 0 for row in rows)
 
 
-def test_an_engine_that_breaks_stops_the_measurement(tmp_path: Path) -> None:
-    rivals.write_weights(copy_model.copy_model(small_config()), tmp_path, [])
-    team = teams.Team("plain float32", tmp_path)
-    too_long = [[5] * 200]
-    with pytest.raises(ValueError, match="max_len = 130"):
-        team.run(Job(too_long, GREEDY, ALONE))
-    team.close()
+def test_what_breaks_in_a_process_breaks_here() -> None:
+    member = teams.Member("root", math.isqrt, 9)
+    with pytest.raises(ValueError, match="nonnegative"):
+        member.tell(math.isqrt, -1).result()
+    assert member.tell(math.isqrt, 16).result() == 4
+    member.close()
+    with pytest.raises(TypeError):
+        teams.Member("root", math.isqrt, "nine")
 
 
 def test_mistakes_on_the_command_line_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.fuzz import files
+from scripts.fuzz import files, requests
 from scripts.fuzz.attacks import bodies, texts
 from scripts.fuzz.checks import Check, Options, told
-from scripts.fuzz.requests import Requests
 
 
 @pytest.mark.parametrize(
@@ -23,18 +22,25 @@ def test_one_line_is_one_line() -> None:
     assert told("defect: x").startswith("traceback or defect")
 
 
-def test_what_is_sent_is_the_same_for_the_same_seed_and_of_every_kind() -> None:
+def test_what_is_sent_is_the_same_for_the_same_seed_and_of_every_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(requests, "SIZES", (500,))
+    monkeypatch.setattr(requests, "N_MADE", 50)
     lines = texts(50, 3)
     assert lines == texts(50, 3)
     assert len(lines) == 50
     assert not any("\n" in line for line in lines)
     assert bodies(20, 3) == bodies(20, 3)
-    requests = Requests(3, "key")
-    assert len({requests.any()[0] for _ in range(200)}) == 9
-    assert all(b"key" in content for content in requests.first())
+    made = requests.Requests(3, "key")
+    assert len({made.any()[0] for _ in range(200)}) == 9
+    assert all(b"key" in content for content in made.first())
 
 
-def test_documents_that_bite_are_read_or_refused(tmp_path: Path) -> None:
+def test_documents_that_bite_are_read_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SIZES", (300, 20_000))
     checks = [*files.run(Options(0, 0.01, tmp_path, 0, 2))]
     assert [check.n_bad for check in checks] == [0, 0, 0]
     assert checks[0].n == 6

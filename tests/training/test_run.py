@@ -14,8 +14,6 @@ from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.training.run import (
     Ending,
     TrainingState,
-    append,
-    changed_settings,
     check_same_run,
     clock,
     limit_reached,
@@ -103,11 +101,9 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
         RECORD,
         {"event": "validation", "step": 150, "bleu": 12.5, "note": "ñ\u2028"},
     ]
-    for record in records:
-        append(tmp_path, record)
+    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    (tmp_path / METRICS).write_text(text, encoding="utf-8")
     assert read_metrics(tmp_path) == records
-    lines = (tmp_path / METRICS).read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == records
 
 
 def test_a_run_without_records_has_none(tmp_path: Path) -> None:
@@ -117,9 +113,8 @@ def test_a_run_without_records_has_none(tmp_path: Path) -> None:
 def test_a_line_that_a_crash_cut_short_is_passed_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    append(tmp_path, RECORD)
-    append(tmp_path, RECORD)
     path = tmp_path / METRICS
+    path.write_text(2 * f"{json.dumps(RECORD)}\n")
     whole = path.read_text()
     for cut in range(len(whole) // 2 + 1, len(whole) - 1):
         path.write_text(whole[:cut])
@@ -176,15 +171,14 @@ def test_a_state_that_no_run_was_in_is_named(changes: dict[str, Any], tmp_path: 
         TrainingState.read(tmp_path)
 
 
-def test_differences_name_the_settings_before_and_now() -> None:
+def test_differences_name_the_settings_before_and_now(tmp_path: Path) -> None:
     before = {"seed": 1, "preset": "tiny", "max_steps": 10, "gone": 3}
     now = {"seed": 2, "preset": "tiny", "max_steps": 20, "new": 4}
-    assert changed_settings(before, now, ["max_steps"]) == [
-        "gone was 3 and is None",
-        "new was None and is 4",
-        "seed was 1 and is 2",
-    ]
-    assert changed_settings(before, before, []) == []
+    for settings in (before, before, before | {"max_steps": 30}):
+        check_same_run(tmp_path, settings)
+    told = "gone was 3 and is None; new was None and is 4; seed was 1 and is 2"
+    with pytest.raises(UserError, match=rf"was begun with, but {told}\. Give the same command"):
+        check_same_run(tmp_path, now)
 
 
 def test_a_card_tells_how_the_model_was_made() -> None:

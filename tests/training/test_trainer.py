@@ -22,10 +22,10 @@ from transformer.config import TrainConfig, UserError
 from transformer.corpus.augmentation import resampled
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
+from transformer.training.loss import Validation
 from transformer.training.optimizer import learning_rate
 from transformer.training.run import Ending, check_same_run
 from transformer.training.trainer import Trainer
-from transformer.training.validation import Validation
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 

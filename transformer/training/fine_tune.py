@@ -20,10 +20,10 @@ from transformer.corpus.prepare import SKIP_BAD, Source
 from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.files import write_text
+from transformer.training.loss import Validation
 from transformer.training.run import BEST, LAST, Ending
 from transformer.training.runtime import is_main_process
 from transformer.training.train import TrainRequest, TrainResult, train
-from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
 FEWEST, MOST_HELD_OUT = 20, 500  # own pairs; those of them that are not trained on, a tenth

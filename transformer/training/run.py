@@ -26,7 +26,7 @@ from transformer.checkpoint.locate import METRICS, STATE_VALUES, read_json, read
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
-from transformer.files import append_text, existing, write_text
+from transformer.files import existing, write_text
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 Tensors = Mapping[str, Tensor]
@@ -103,28 +103,24 @@ def limits_of(config: TrainConfig) -> str:
 
 def limit_reached(state: TrainingState, config: TrainConfig) -> Ending | None:
     """Which limit ends training here; None where none does."""
-    if config.max_steps and state.step >= config.max_steps:
-        return Ending.STEPS
-    if config.max_epochs and state.epoch >= config.max_epochs:
-        return Ending.EPOCHS
-    if config.max_minutes and state.seconds >= 60 * config.max_minutes:
-        return Ending.MINUTES
-    if config.max_minutes and state.limits == limits_of(config) and state.step >= state.end:
-        return Ending.FALLEN
-    if config.patience and state.stale >= config.patience:
-        return Ending.PATIENCE
-    return None
+    has_fallen = state.limits == limits_of(config) and state.step >= state.end
+    reached = {
+        Ending.STEPS: config.max_steps and state.step >= config.max_steps,
+        Ending.EPOCHS: config.max_epochs and state.epoch >= config.max_epochs,
+        Ending.MINUTES: config.max_minutes and state.seconds >= 60 * config.max_minutes,
+        Ending.FALLEN: config.max_minutes and has_fallen,
+        Ending.PATIENCE: config.patience and state.stale >= config.patience,
+    }
+    return next((ending for ending, is_reached in reached.items() if is_reached), None)
 
 
 def share_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
     """How much of the nearest limit is used up, 0 to 1."""
     epochs = state.epoch + state.position / max(1, steps_per_epoch)
-    parts = [
-        state.step / config.max_steps if config.max_steps else 0.0,
-        epochs / config.max_epochs if config.max_epochs else 0.0,
-        state.seconds / 60 / config.max_minutes if config.max_minutes else 0.0,
-    ]
-    return min(1.0, max(parts))
+    done = state.step, epochs, state.seconds / 60
+    limits = config.max_steps, config.max_epochs, config.max_minutes
+    parts = (part / limit for part, limit in zip(done, limits, strict=True) if limit)
+    return min(1.0, max(parts, default=0.0))
 
 
 def clock(seconds: float) -> str:
@@ -143,11 +139,6 @@ def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
     )
 
 
-def append(folder: Path, record: Mapping[str, Any]) -> None:
-    """Adds a record to the run's metrics."""
-    append_text(folder / METRICS, json.dumps(dict(record)) + "\n")
-
-
 def _table(title: str, values: Mapping[str, Any]) -> str:
     rows = "\n".join(f"| {name} | {value} |" for name, value in values.items())
     return f"## {title}\n\n| setting | value |\n|---|---|\n{rows}\n"
@@ -163,46 +154,34 @@ def model_card(
     """The README of a checkpoint, in Markdown: what it is and how it was trained."""
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
-    return "\n".join(
-        [
-            f"# Translation model {' and '.join(' to '.join(pair) for pair in directions)}",
-            "",
-            "An encoder-decoder Transformer (Vaswani et al. 2017). Weights in `model.safetensors`,",
-            "shape in `config.json`, joint SentencePiece vocabulary in `tokenizer.model`.",
-            "",
-            _table("How it was trained", facts),
-            _table("Training data", data),
-            _table("Model", dataclasses.asdict(model)),
-            _table("Training settings", dataclasses.asdict(config)),
-        ]
-    )
-
-
-def changed_settings(
-    before: Mapping[str, Any], now: Mapping[str, Any], free: Sequence[str]
-) -> list[str]:
-    """The settings in which two runs differ, those in `free` left out."""
-    names = sorted((set(before) | set(now)) - set(free))
-    return [
-        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
-        for name in names
-        if before.get(name) != now.get(name)
-    ]
+    shape, settings = dataclasses.asdict(model), dataclasses.asdict(config)
+    tables = {"How it was trained": facts, "Training data": data, "Model": shape,
+              "Training settings": settings}  # fmt: skip
+    return "\n".join([
+        f"# Translation model {' and '.join(' to '.join(pair) for pair in directions)}\n",
+        "An encoder-decoder Transformer (Vaswani et al. 2017). Weights in `model.safetensors`,",
+        "shape in `config.json`, joint SentencePiece vocabulary in `tokenizer.model`.\n",
+        *(_table(title, values) for title, values in tables.items()),
+    ])  # fmt: skip
 
 
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN
-    if path.exists():
-        changes = changed_settings(read_json(path), settings, FREE)
-        if changes:
-            raise UserError(
-                f"expected the settings that the run in {folder} was begun with, but "
-                f"{'; '.join(changes)}. Give the same command, or another --output"
-            )
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(dict(settings), indent=2) + "\n")
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        return write_text(path, json.dumps(dict(settings), indent=2) + "\n")
+    before = read_json(path)
+    changes = [
+        f"{name} was {before.get(name)!r} and is {settings.get(name)!r}"
+        for name in sorted({*before, *settings} - {*FREE})
+        if before.get(name) != settings.get(name)
+    ]
+    if changes:
+        raise UserError(
+            f"expected the settings that the run in {folder} was begun with, but "
+            f"{'; '.join(changes)}. Give the same command, or another --output"
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -235,14 +214,9 @@ class RunFolder:
         card = model_card(self.model_config, self.config, self.data.report, self.directions, facts)
         tensors = _tensors(*training) if training else {}
         checkpoint.save(
-            self.path / name,
-            weights,
-            self.model_config,
-            self.data.tokenizer,
-            self.directions,
-            card,
-            (tensors, dataclasses.asdict(state)),
-        )
+            self.path / name, weights, self.model_config, self.data.tokenizer, self.directions,
+            card, (tensors, dataclasses.asdict(state)),
+        )  # fmt: skip
 
     def restore(
         self,

@@ -30,9 +30,9 @@ from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evalua
 from transformer.evaluation.report import Report
 from transformer.files import locked, write_text
 from transformer.text.tokenizer import Tokenizer
+from transformer.training.optimizer import pieces_of_epoch, settled
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
-from transformer.training.schedule import pieces_of_epoch, settled
 from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.

@@ -11,6 +11,7 @@ Shapes: B batch, S source, T target.
 import contextlib
 import copy
 import dataclasses
+import json
 import logging
 import math
 import time
@@ -22,21 +23,22 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoint import weights
+from transformer.checkpoint.locate import METRICS
 from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
 from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch
 from transformer.corpus.prepare import PreparedCorpus
+from transformer.files import append_text
 from transformer.model import Transformer
-from transformer.training import optimizer, schedule
-from transformer.training.loss import LossModel
+from transformer.training import optimizer
+from transformer.training.loss import LossModel, Validation
 from transformer.training.run import (
     BEST,
     LAST,
     Ending,
     RunFolder,
     TrainingState,
-    append,
     limit_reached,
     progress_line,
     share_done,
@@ -47,7 +49,6 @@ from transformer.training.runtime import (
     attention_kernel,
     keep_freed_memory,
 )
-from transformer.training.validation import Validation
 
 logger = logging.getLogger(__name__)
 
@@ -166,9 +167,9 @@ class Trainer:
     def _decide(self) -> None:
         """Settles what is to be settled before the next step, and saves what the pace decided."""
         before = self.state
-        self.state = schedule.decided(before, self.config, self.turns)
+        self.state = optimizer.decided(before, self.config, self.turns)
         if self.state != before or self.schedule is None:
-            self.schedule = schedule.in_steps(self.state, self.config, self.turns)
+            self.schedule = optimizer.in_steps(self.state, self.config, self.turns)
         if self.state != before and self.config.max_minutes:
             if self._tokens:
                 self._report()  # a loss that is not finite is never saved
@@ -176,14 +177,11 @@ class Trainer:
 
     def _advance(self) -> None:
         """One step further, and into the next epoch after its last one."""
-        state = self.state
-        position = state.position + 1
-        epoch, position = (
-            (state.epoch + 1, 0) if position == self.turns else (state.epoch, position)
-        )
+        ends, position = divmod(self.state.position + 1, self.turns)
         self.state = dataclasses.replace(
-            state, step=state.step + 1, epoch=epoch, position=position, finished=False
-        )
+            self.state, step=self.state.step + 1, epoch=self.state.epoch + ends, position=position,
+            finished=False,
+        )  # fmt: skip
 
     def _sum(self, *numbers: float) -> list[float]:
         """The sums over all processes."""
@@ -261,15 +259,14 @@ class Trainer:
             "seconds": round(state.seconds, 1),
         }
         done = share_done(state, self.config, self.turns)
-        self._tell(
-            record, progress_line(record, state.seconds * (1 - done) / done if done else None)
-        )
+        left = state.seconds * (1 - done) / done if done else None
+        self._tell(record, progress_line(record, left))
         self._begin_stretch()
 
     def _tell(self, record: Mapping[str, Any], line: str) -> None:
         if self.accelerator.is_main_process:
             logger.info("%s", line)
-            append(self.folder.path, record)
+            append_text(self.folder.path / METRICS, json.dumps(dict(record)) + "\n")
             kind = "train" if record["event"] == "train" else "eval"
             numbers = {f"{kind}/{k}": v for k, v in record.items() if isinstance(v, float)}
             self.accelerator.log(numbers, step=self.state.step)
@@ -283,20 +280,15 @@ class Trainer:
             scores = self.validation.scores(model)
             score = scores.get("bleu", -scores["loss"])
             said = "  ".join(f"{key} {value:.3f}" for key, value in scores.items())
-            record = {
-                "event": name,
-                "step": state.step,
-                **scores,
-                "seconds": round(state.seconds, 1),
-            }
+            seconds = round(state.seconds, 1)
+            record = {"event": name, "step": state.step, **scores, "seconds": seconds}
             self._tell(record, f"step {state.step:>6}  {name}: {said}")
         (score,) = self._sum(score)
-        better = state.best is None or score > state.best
         self.state = dataclasses.replace(state, validated=state.step, stale=state.stale + 1)
-        if better:
+        if state.best is None or score > state.best:
             self.state = dataclasses.replace(self.state, best=score, best_step=state.step, stale=0)
-        if better and self.accelerator.is_main_process:
-            self.folder.save(BEST, model.state_dict(), self.state)
+            if self.accelerator.is_main_process:
+                self.folder.save(BEST, model.state_dict(), self.state)
         self._begin_stretch()
 
     def _finish(self) -> None:

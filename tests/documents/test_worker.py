@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import signal
+import threading
 import time
 import zipfile
 from collections.abc import Iterator
@@ -79,20 +81,28 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
     workers.close()
 
 
-def test_a_process_is_used_again_and_one_that_ends_is_followed_by_another() -> None:
+def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> None:
     held = b"x" * 2**29  # the system counts the memory of who starts a process as its own
-    workers = Workers(1)
-    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
-    worker = workers._idle.get_nowait()
-    workers._idle.put(worker)
-    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
-    assert workers._idle.get_nowait() is worker
-    worker._process.kill()
-    workers._idle.put(worker)
-    with pytest.raises(UserError, match="expected a file that is read within"):
-        read(workers, b"hola", ".txt")
-    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    workers = Workers(1, idle=0.5)
+    processes = []
+    for last in (None, None, "killed", "idle", "ending"):
+        if last == "killed":
+            processes[-1].kill()
+            processes[-1].wait()
+        elif last == "idle":
+            assert processes[-1].wait(60) == 0
+        elif last == "ending":
+            processes[-1].send_signal(signal.SIGSTOP)
+            time.sleep(1)
+            threading.Timer(0.2, processes[-1].send_signal, [signal.SIGCONT]).start()
+        assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+        (only,) = workers._idle.queue
+        processes.append(only._process)
     workers.close()
+    first, second, third, fourth, _ = processes
+    assert first is second
+    assert len({second.pid, third.pid, fourth.pid}) == 3
+    assert all(process.poll() is not None for process in processes)
     assert len(held) == 2**29
 
 

@@ -203,9 +203,9 @@ async def main():
         words = (await post("/alternatives", "Tengo hambre.", prefix=part["ids"][:1]))
         chosen = part["ids"][:1] + words["alternatives"][1]["ids"]
         await post("/continue_after", "Tengo hambre.", prefix=chosen)
+        maps = await post("/inspect", "Tengo hambre.", attention=True)
+        assert maps["parts"][0]["cross"]
         assert "torch" not in sys.modules, "torch was imported"
-        assert (await post("/inspect", "Tengo hambre.", attention=True))["parts"][0]["cross"]
-        assert "torch" in sys.modules
 
 
 asyncio.run(main())
@@ -213,7 +213,7 @@ asyncio.run(main())
 
 
 @pytest.mark.skipif(native.library() is None, reason="the native decoder was not built")
-def test_only_attention_maps_need_torch(tmp_path: Path) -> None:
+def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Path) -> None:
     pytest.importorskip("fastapi", reason="needs the extra `serve`")
     document = pytest.importorskip("docx").Document()
     document.add_paragraph("Vivo en una ").add_run("casa grande").bold = True

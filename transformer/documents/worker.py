@@ -6,7 +6,6 @@ nothing between two requests: a file is read once for its passages and once more
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import pickle
@@ -29,6 +28,7 @@ from transformer.text.markup import MarkedText
 N_PROCESSES = 2
 SECONDS, MEMORY = 10.0, 2**30  # of computing for one request; of all that a process holds
 REUSED, LARGE = 200, 2**28  # requests, and bytes ever held, after which a process is ended
+IDLE = 60.0  # seconds without work, after which it is ended
 PATIENCE = 60.0  # seconds by the clock, on a busy machine, with the start of a process
 
 
@@ -36,11 +36,18 @@ class Workers:
     """Processes that read and write files; they are started when first needed."""
 
     def __init__(
-        self, n: int = N_PROCESSES, seconds: float = SECONDS, memory: int = MEMORY
+        self,
+        n: int = N_PROCESSES,
+        seconds: float = SECONDS,
+        memory: int = MEMORY,
+        idle: float = IDLE,
     ) -> None:
+        """`n` at once, each with its limits, ended after `idle` seconds without work."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._idle: queue.LifoQueue[Process] = queue.LifoQueue()
+        for _ in range(n):
+            self._idle.put(Process(__name__, str(memory), str(idle)))
 
     async def read(
         self, content: bytes | str, suffix: str, options: Options, seconds: float | None = None
@@ -73,67 +80,78 @@ class Workers:
         return self._threads.submit(self._done, pickle.dumps(job), limit)
 
     def _done(self, job: bytes, seconds: float) -> bytes:
+        process = self._idle.get()
         try:
-            worker = self._idle.get_nowait()
-        except queue.Empty:
-            worker = _Worker(self._memory)
-        reply = worker.ask(job, PATIENCE)
+            reply = process.ask(job, PATIENCE)
+        finally:
+            self._idle.put(process)
         if reply is None:
-            worker.end()
             raise UserError(
                 f"expected a file that is read within {seconds:g} seconds of computing and "
                 f"{self._memory >> 20} MiB, got one that needs more"
             )
         kind, more = reply[:1], reply[1:]
-        if kind.isupper():
-            worker.end()
-        else:
-            self._idle.put(worker)
-        if kind.lower() == b"e":
+        if kind == b"e":
             raise UserError(more.decode(errors="replace"))
         return more
 
     def close(self) -> None:
         """Ends the processes, after what they do."""
         self._threads.shutdown()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().end()
+        while not self._idle.empty():
+            self._idle.get().end()
 
 
-class _Worker:
-    """One process and the way to it."""
+class Process:
+    """A module run as a process, which answers at the socket whose number is its first argument.
 
-    def __init__(self, memory: int) -> None:
+    It is started when there is work for it; it may end itself, with code 0, when there is none.
+    """
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._module, self._arguments = module, arguments
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, job: bytes, seconds: float) -> bytes | None:
+        """The reply, or None if there is none within the time or before the process ends."""
+        is_new = self._process is None or self._process.poll() is not None
+        if is_new:
+            self._start()
+        try:
+            self._connection.send_bytes(job)
+            if self._connection.poll(seconds):
+                return self._connection.recv_bytes()
+        except (EOFError, OSError):
+            if self._process and self._process.wait() == 0 and not is_new:  # it had no work
+                return self.ask(job, seconds)
+        self.end()
+        return None
+
+    def _start(self) -> None:
+        self.end()
         ours, theirs = socket.socketpair()
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno()), str(memory)],
+                [sys.executable, "-P", "-m", self._module, str(theirs.fileno()), *self._arguments],
                 pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path},
             )  # fmt: skip
         self._connection = Connection(ours.detach())
 
-    def ask(self, job: bytes, seconds: float) -> bytes | None:
-        """The reply, or None if there is none within the time or before the process ends."""
-        try:
-            self._connection.send_bytes(job)
-            return self._connection.recv_bytes() if self._connection.poll(seconds) else None
-        except (EOFError, OSError):
-            return None
-
     def end(self) -> None:
-        """Kills the process."""
-        self._connection.close()
-        self._process.kill()
-        self._process.wait()
+        """Kills the process, if there is one."""
+        if self._process is not None:
+            self._connection.close()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 def _reply(job: bytes) -> bytes:
-    """p and passages, f and a file, or e and why not; a capital letter: this was the last."""
+    """p and passages, f and a file, or e and why not."""
     content, suffix, options, filled, _ = pickle.loads(job)
     try:
         document = formats.read(content, suffix, Options(**options))
@@ -145,9 +163,9 @@ def _reply(job: bytes) -> bytes:
     except UserError as error:
         return b"e" + str(error).encode(errors="replace")
     except MemoryError:
-        return b"Eexpected a file that needs less memory to be read"
+        return b"eexpected a file that needs less memory to be read"
     except Exception as error:  # the last net of the process: whatever a broken file brings
-        return f"Eexpected a sound file, got {type(error).__name__}".encode()
+        return f"eexpected a sound file, got {type(error).__name__}".encode()
 
 
 def _most_held() -> int:
@@ -157,13 +175,14 @@ def _most_held() -> int:
     return int(peak[1]) * 1024 if peak else 0
 
 
-def main(connection: Connection, memory: int) -> None:
-    """Answers until the other side closes; the system ends it where a limit is met."""
+def main(connection: Connection, memory: int, idle: float) -> None:
+    """Answers until the other side closes or is silent; the system ends it where a limit is met."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number in range(REUSED):
+    number = 0
+    while number < REUSED and _most_held() < LARGE and connection.poll(idle):
         try:
             job = connection.recv_bytes()
         except EOFError:
@@ -172,11 +191,10 @@ def main(connection: Connection, memory: int) -> None:
         seconds = pickle.loads(job)[-1]
         soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
-        reply = _reply(job)
-        if _most_held() > LARGE or number + 1 == REUSED:
-            reply = reply[:1].upper() + reply[1:]
-        connection.send_bytes(reply)
+        connection.send_bytes(_reply(job))
+        number += 1
 
 
 if __name__ == "__main__":
-    main(Connection(int(sys.argv[1])), int(sys.argv[2]))
+    main(Connection(int(sys.argv[1])), int(sys.argv[2]), float(sys.argv[3]))
+    os._exit(0)  # without the end of an interpreter that may lack memory for it

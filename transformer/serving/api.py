@@ -21,6 +21,7 @@ from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.languages import Pair, check_pair, detected, languages
+from transformer.serving.maps import MappedTranslation
 from transformer.serving.service import Reading, Service
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
@@ -29,7 +30,6 @@ from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
 
 if TYPE_CHECKING:
-    from transformer.explain.trace import Trace
     from transformer.serving.middleware import Metrics
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # of translated files that wait to be fetched
@@ -281,8 +281,7 @@ def _n_numbers(part: Part, with_maps: bool) -> int:
         return 0
     n_numbers = len(part.aligned.source_ids) * len(part.aligned.target_ids)
     if with_maps:
-        trace = cast("Trace", part.aligned)
-        n_numbers += sum(map_.numel() for map_ in (trace.encoder, trace.decoder, trace.cross))
+        n_numbers += cast(MappedTranslation, part.aligned).n_numbers
     return n_numbers
 
 
@@ -323,14 +322,14 @@ def part_json(part: Part, with_maps: bool) -> schema.Part:
     ]
     answer["alignment"] = _rounded(aligned.alignment())
     if with_maps:
-        trace = cast("Trace", aligned)
-        answer["sourcePieces"] = list(trace.source_pieces)
-        answer["targetPieces"] = list(trace.target_pieces)
-        answer["probabilities"] = [round(p, 5) for p in trace.probabilities]
-        answer["steps"] = [[(c.piece, round(c.probability, 5)) for c in s] for s in trace.steps]
-        answer["encoder"] = _rounded(trace.encoder)
-        answer["decoder"] = _rounded(trace.decoder)
-        answer["cross"] = _rounded(trace.cross)
+        mapped = cast(MappedTranslation, aligned)
+        answer["sourcePieces"] = list(mapped.source_pieces)
+        answer["targetPieces"] = list(mapped.target_pieces)
+        answer["probabilities"] = [round(p, 5) for p in mapped.probabilities]
+        answer["steps"] = [[(piece, round(p, 5)) for piece, p in step] for step in mapped.steps]
+        answer["encoder"] = _rounded(mapped.encoder)
+        answer["decoder"] = _rounded(mapped.decoder)
+        answer["cross"] = _rounded(mapped.cross)
     return answer
 
 

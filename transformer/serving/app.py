@@ -5,6 +5,7 @@ Thin: reads requests, asks the service, writes answers. No text that passes is l
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import json
 import logging
@@ -28,7 +29,7 @@ import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.access import RequestError
 from transformer.serving.admission import Admission, Answer
-from transformer.serving.api import Api
+from transformer.serving.api import Api, known_glossary
 from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
 from transformer.serving.operations import (
@@ -58,6 +59,7 @@ ROW = 100  # bytes of a row of a glossary
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
 SWITCH = 0.001  # seconds after which another thread has its turn
 TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
+TIDYING = 30.0  # seconds from one tidying of memory to the next
 GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 
@@ -75,7 +77,9 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     async def life(_: FastAPI) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(LoopErrors())
         await asyncio.to_thread(service.start)
+        tidying = asyncio.create_task(_tidied())
         yield
+        tidying.cancel()
         await asyncio.to_thread(service.stop)
         admission.loops.close()
         api.close()
@@ -112,6 +116,16 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     )
     app.add_middleware(_BehindProxy, trusted_hosts=list(limits.behind_proxy))
     return app
+
+
+async def _tidied() -> None:
+    """Gives back, now and then, what no request needs any more: the allocator would keep it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
+    while True:
+        await asyncio.sleep(TIDYING)
+        known_glossary.cache_clear()
+        if trim is not None:
+            await asyncio.to_thread(trim, 0)
 
 
 class _BehindProxy(ProxyHeadersMiddleware):

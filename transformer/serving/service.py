@@ -9,6 +9,7 @@ from transformer.config import DecodeConfig
 from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
 from transformer.explain.alignment import Alternative, align, alternatives
+from transformer.serving.maps import Maps
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.text.glossary import Glossary
 from transformer.text.sentences import Segment
@@ -23,7 +24,7 @@ from transformer.translation.translator import (
 
 Pair = tuple[str, str]
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
-ALONE, ALIGNED = 1024, 4  # what maps or alternatives count for; times a sentence, its alignment
+ALONE, ALIGNED = 1024, 4  # what a prefix or alternatives count for; times a sentence, its alignment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +44,6 @@ class Inspection:
 
     sentence: Segment
     prefix: tuple[int, ...] = ()
-    with_maps: bool = False
 
 
 class Service:
@@ -57,20 +57,21 @@ class Service:
         observe: Observer = lambda size, seconds: None,
     ) -> None:
         self.directions = directions
-        self._decode = decode
+        self._decode, self._maps = decode, Maps(directions)
         self.scheduler = Scheduler(
             self._work, cost=_cost, budget=BATCH_CHARS, max_waiting=max_waiting, observe=observe
         )
 
     def start(self) -> None:
-        """Opens every direction, then begins to work."""
+        """Opens every direction with the tables of its languages, then begins to work."""
         for pair in self.directions.available:
-            self.directions.translator(pair)
+            self.directions.translator(pair).translate(["No."])
         self.scheduler.start()
 
     def stop(self) -> None:
         """Answers what was asked, then ends."""
         self.scheduler.stop()
+        self._maps.close()
 
     async def translate(
         self, texts: Sequence[str], pair: Pair, n_best: int = 1, how: Reading = AS_USUAL
@@ -108,13 +109,15 @@ class Service:
     ) -> list[Part]:
         """The sentences of a text, aligned with their translations, and what is between them.
 
-        Those behind the first `most` are only translated. For maps, which torch computes, what is
-        known of a sentence is a `Trace`.
+        Those behind the first `most` are only translated. With maps, what is known of a sentence is
+        a `MappedTranslation`.
         """
         layout = self._layout(text, pair, how)
         looked, rest = layout.sentences[:most], layout.sentences[len(layout.sentences[:most]) :]
-        inspections = [Inspection(sentence, with_maps=with_maps) for sentence in looked]
+        inspections = [Inspection(sentence) for sentence in looked]
         known = await self._ask(("inspect", pair), inspections)
+        if with_maps:
+            known = [await self._mapped(part, pair) for part in known]
         translated = await self._ask(("translate", pair, self._decode), rest)
         known += [
             Part(sentence.text, translation.text, None, translation.warnings)
@@ -130,9 +133,15 @@ class Service:
         self, sentence: str, pair: Pair, prefix: Sequence[int], *, with_maps: bool = False
     ) -> Part:
         """One sentence whose translation begins with the ids given."""
-        inspection = Inspection(Segment(text=sentence, is_sentence=True), tuple(prefix), with_maps)
+        inspection = Inspection(Segment(text=sentence, is_sentence=True), tuple(prefix))
         part: Part = (await self._ask(("inspect", pair), [inspection]))[0]
-        return part
+        return await self._mapped(part, pair, prefix) if with_maps else part
+
+    async def _mapped(self, part: Part, pair: Pair, prefix: Sequence[int] = ()) -> Part:
+        if part.aligned is None:
+            return part
+        mapped = await self._maps.of(pair, part.text, prefix, self._decode)
+        return dataclasses.replace(part, aligned=mapped)
 
     async def alternatives(
         self, sentence: str, pair: Pair, prefix: Sequence[int]
@@ -162,28 +171,14 @@ class Service:
         whole = [item.sentence for item in items if not item.prefix]
         translated = opened.translate_segments(whole, self._decode)
         parts = iter(aligned_parts(translator, whole, translated, self._decode))
-        return [
-            self._with_maps(
-                self._continued(translator, item) if item.prefix else next(parts), translator, item
-            )
-            for item in items
-        ]
+        return [self._continued(translator, item) if item.prefix else next(parts) for item in items]
 
     def _continued(self, translator: Translator, item: Inspection) -> Part:
         (aligned,) = align(translator, [item.sentence.text], item.prefix, self._decode)
         return Part(aligned.source, aligned.target, aligned)
 
-    def _with_maps(self, part: Part, translator: Translator, item: Inspection) -> Part:
-        if not item.with_maps or part.aligned is None:
-            return part
-        from transformer.explain.trace import trace  # and with it torch
-
-        return dataclasses.replace(
-            part, aligned=trace(translator, part.text, item.prefix, self._decode)
-        )
-
 
 def _cost(item: Segment | Inspection) -> int:
     if isinstance(item, Segment):
         return max(FEWEST_CHARS, len(item.text))
-    return ALONE if item.with_maps or item.prefix else ALIGNED * _cost(item.sentence)
+    return ALONE if item.prefix else ALIGNED * _cost(item.sentence)

@@ -131,7 +131,7 @@ def n_times(term: str, text: str) -> int:
     return sum(1 for _ in term_pattern(term).finditer(text))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def term_pattern(term: str) -> re.Pattern[str]:
     """Finds a term as words of their own; one in small letters also with a capital, or in them."""
     edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]

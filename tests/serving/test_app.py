@@ -1,10 +1,12 @@
 """The LibreTranslate API: what it answers."""
 
+import asyncio
 import html
 import os
 import re
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -224,3 +226,22 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     written = pytest.importorskip("docx").Document(str(tmp_path / "b.docx"))
     assert "house" in "".join(run.text for run in written.paragraphs[0].runs if run.bold)
+
+
+def test_what_no_request_needs_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = pytest.importorskip("transformer.serving.app", reason="needs the extra `serve`")
+
+    class Held:
+        def __init__(self) -> None:
+            self.itself, self.content = self, bytearray(2**26)
+
+    async def tidied() -> None:
+        monkeypatch.setattr(app, "TIDYING", 0.01)
+        app.known_glossary("perro\thound")
+        held = weakref.ref(Held())
+        tidying = asyncio.ensure_future(app._tidied())
+        while held() or app.known_glossary.cache_info().currsize:
+            await asyncio.sleep(0.01)
+        tidying.cancel()
+
+    asyncio.run(asyncio.wait_for(tidied(), 60))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from transformer import cli
+from transformer.config import UserError
 from transformer.serving.access import new_key
 
 TEXT = "La niña dibuja el coche rojo."
@@ -95,6 +97,16 @@ def test_maps_without_torch_are_501(client: Any, monkeypatch: pytest.MonkeyPatch
     for path in ("/inspect", "/continue_after"):
         refused(client.post(path, q=TEXT, attention=True, **ES_EN), 501, "need PyTorch")
         assert client.post(path, q=TEXT, **ES_EN).status_code == 200
+
+
+def test_maps_whose_process_fails_are_503(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformer.serving import maps
+
+    monkeypatch.setattr(maps.Process, "ask", lambda *_: None)
+    refused(client.post("/inspect", q=TEXT, attention=True, **ES_EN), 503, "no attention maps")
+    wrong = pickle.dumps(UserError("expected what it can take"))
+    monkeypatch.setattr(maps.Process, "ask", lambda *_: wrong)
+    refused(client.post("/inspect", q=TEXT, attention=True, **ES_EN), 400, "what it can take")
 
 
 def test_too_much_is_413(client: Any) -> None:

@@ -59,6 +59,7 @@ ROW = 100  # bytes of a row of a glossary
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
 SWITCH = 0.001  # seconds after which another thread has its turn
 TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
+M_ARENA_MAX = -8  # of malloc.h
 TIDYING = 30.0  # seconds from one tidying of memory to the next
 GRACE = 30  # seconds that a stopping server gives to the requests under way
 
@@ -120,12 +121,18 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
 
 async def _tidied() -> None:
     """Gives back, now and then, what no request needs any more: the allocator would keep it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
     while True:
         await asyncio.sleep(TIDYING)
         known_glossary.cache_clear()
-        if trim is not None:
-            await asyncio.to_thread(trim, 0)
+        gc.collect()
+        if (glibc := _glibc()) is not None:
+            await asyncio.to_thread(glibc.malloc_trim, 0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """The allocator that can be told what to keep; None where the system has another."""
+    loaded = ctypes.CDLL(None)
+    return loaded if hasattr(loaded, "malloc_trim") else None
 
 
 class _BehindProxy(ProxyHeadersMiddleware):
@@ -275,6 +282,8 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
         for name in ("uvicorn.error", "python_multipart"):  # not a line a broken request
             logging.getLogger(name).setLevel(logging.ERROR)
         sys.setswitchinterval(SWITCH)
+        if (glibc := _glibc()) is not None:  # one arena: others are never given back whole
+            glibc.mallopt(M_ARENA_MAX, 1)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
             server_header=False, proxy_headers=False, http=open_to(opened), ws="none",

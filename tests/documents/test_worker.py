@@ -7,6 +7,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
 def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> None:
     held = b"x" * 2**29  # the system counts the memory of who starts a process as its own
     workers = Workers(1, idle=0.5)
-    processes = []
+    processes: list[Any] = []
     for last in (None, None, "killed", "idle", "ending"):
         if last == "killed":
             processes[-1].kill()

@@ -327,6 +327,18 @@ def compiled(compiler: str, folder: Path, *flags: str) -> Path:
     return built
 
 
+def passes(built: Path, **environment: str) -> None:
+    """Runs what matters of this file with another library."""
+    code = (
+        "import sys, pathlib, pytest\nfrom transformer.decoding import native\n"
+        "native.PLACES = [pathlib.Path(sys.argv[1])]\n"
+        "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', "
+        "'-k', 'calls or read or overflow or alone or prefix or alignment', sys.argv[2]]))"
+    )
+    done = python(code, str(built), __file__, **environment)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
 @pytest.mark.slow
 def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     """The tests of this file, with a library that watches its memory and its arithmetic."""
@@ -338,16 +350,15 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
         for name in ("libasan.so", "libstdc++.so")
     ]
-    code = (
-        "import sys, pathlib, pytest\nfrom transformer.decoding import native\n"
-        "native.PLACES = [pathlib.Path(sys.argv[1])]\n"
-        "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', "
-        "'-k', 'calls or read or overflow or alone or prefix or alignment', sys.argv[2]]))"
-    )
-    done = python(
-        code, str(built), __file__, LD_PRELOAD=" ".join(runtimes), ASAN_OPTIONS="detect_leaks=0",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    passes(built, LD_PRELOAD=" ".join(runtimes), ASAN_OPTIONS="detect_leaks=0")
+
+
+@pytest.mark.slow
+def test_what_clang_makes_of_it_passes(tmp_path: Path) -> None:
+    compiler = shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("needs clang++")
+    passes(compiled(compiler, tmp_path))
 
 
 @pytest.mark.slow

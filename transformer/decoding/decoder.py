@@ -102,7 +102,7 @@ def _is_native(config: ModelConfig, compute_type: ComputeType) -> bool:
 @functools.cache
 def _tell_of_missing_library() -> None:
     older = any(place.exists() for place in native.PLACES)
-    reason = "is of other sources than these" if older else "was not built, for want of a compiler"
+    reason = "is damaged, or of other sources" if older else "was not built, for want of a compiler"
     logger.warning(
         "the fast decoder %s: translating with the plain model, which takes several times as long. "
         "Install g++, then this project again.",

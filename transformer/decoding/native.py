@@ -58,11 +58,14 @@ class _Results(Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The compiled library; None where it was not built, or from other sources than these."""
+    """The compiled library; None where it was not built, is damaged, or of other sources."""
     built = next((place for place in PLACES if place.exists()), None)
     if built is None:
         return None
-    opened = ctypes.CDLL(str(built))
+    try:
+        opened = ctypes.CDLL(str(built))
+    except OSError:
+        return None
     if c_int32.in_dll(opened, "decoder_interface").value != INTERFACE:
         return None
     arguments = {

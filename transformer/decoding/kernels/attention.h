@@ -7,22 +7,17 @@
 
 namespace {
 
-inline void save(float x, float* to) {
-    *to = x;
-}
-inline void save(float x, uint16_t* to) {
-    *to = to_half(x);
-}
-
 template <class Cache>
 void remember(const float* key, const float* value, int64_t channels, int64_t position,
               void* keys, void* values) {
     Cache* column = static_cast<Cache*>(keys) + position / VECTOR * VECTOR * channels +
                     position % VECTOR;
     Cache* row = static_cast<Cache*>(values) + position * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-        save(key[c], column + c * VECTOR);
-        save(value[c], row + c);
+    Cache numbers[LANES];
+    for (int64_t c = 0; c < channels; c += LANES) {
+        store(row + c, load(value + c));
+        store(numbers, load(key + c));
+        for (int i = 0; i < LANES; ++i) column[(c + i) * VECTOR] = numbers[i];
     }
 }
 
@@ -122,25 +117,12 @@ void normalise(const Norm& norm, const float* x, int64_t n_rows, int64_t width, 
     }
 }
 
-void runs(const float* logits, int64_t n, float* highest) {
-    for (int64_t start = 0; start < n; start += RUN) {
-        float most = -INFINITY;
-        for (int64_t i = start; i < start + RUN && i < n; ++i)
-            most = logits[i] > most ? logits[i] : most;
-        *highest++ = most;
-    }
-}
-
-float log_sum(const float* logits, int64_t n, float* highest) {
-    Floats most = spread(-INFINITY), sum = spread(0.0f);
-    for (int64_t i = 0; i + LANES <= n; i += LANES) most = larger(most, load(logits + i));
-    float top = largest(most);
-    for (int64_t i = n / LANES * LANES; i < n; ++i) top = logits[i] > top ? logits[i] : top;
+float log_sum(const float* logits, int64_t n, float highest) {
+    Floats sum = spread(0.0f);
     for (int64_t i = 0; i + LANES <= n; i += LANES)
-        sum = sum + exponential(load(logits + i) - spread(top));
+        sum = sum + exponential(load(logits + i) - spread(highest));
     float rest = 0;
-    for (int64_t i = n / LANES * LANES; i < n; ++i) rest += std::exp(logits[i] - top);
-    *highest = top;
+    for (int64_t i = n / LANES * LANES; i < n; ++i) rest += std::exp(logits[i] - highest);
     return std::log(total(sum) + rest);
 }
 

@@ -23,10 +23,10 @@ struct Candidate {
 };
 
 #if defined(__x86_64__)
-// A bit of CPUID's leaf 7; __builtin_cpu_supports is older than the instructions.
-bool leaf7(unsigned subleaf, int index, int bit) {
+// A bit of CPUID, for what __builtin_cpu_supports does not know in each compiler.
+bool cpuid(unsigned leaf, unsigned subleaf, int index, int bit) {
     unsigned registers[4];
-    return __get_cpuid_count(7, subleaf, &registers[0], &registers[1], &registers[2],
+    return __get_cpuid_count(leaf, subleaf, &registers[0], &registers[1], &registers[2],
                              &registers[3]) &&
            (registers[index] >> bit & 1);
 }
@@ -35,7 +35,7 @@ bool leaf7(unsigned subleaf, int index, int bit) {
 bool matrix_unit_granted() {
 #if defined(__linux__)
     constexpr int REQUEST = 0x1023, TILE_DATA = 18;
-    return leaf7(0, 3, 24) && leaf7(0, 3, 25) &&
+    return cpuid(7, 0, 3, 24) && cpuid(7, 0, 3, 25) &&
            syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 #else
     return false;
@@ -49,7 +49,7 @@ const Variant* choose(const char* name) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const bool avx2_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                           __builtin_cpu_supports("f16c");
+                           cpuid(1, 0, 2, 29);
     const bool avx512_runs = avx2_runs && __builtin_cpu_supports("avx512bw") &&
                              __builtin_cpu_supports("avx512dq") &&
                              __builtin_cpu_supports("avx512vl");
@@ -61,7 +61,7 @@ const Variant* choose(const char* name) {
         {&avx512vnni, vnni_runs},
         {&avx512, avx512_runs},
 #if LATE
-        {&avxvnni, avx2_runs && leaf7(1, 0, 4)},
+        {&avxvnni, avx2_runs && cpuid(7, 1, 0, 4)},
 #endif
         {&avx2, avx2_runs},
         {&generic, true},

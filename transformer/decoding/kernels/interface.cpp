@@ -161,15 +161,16 @@ int32_t decoder_product(const char* variant_name, int32_t int8, const float* wei
             std::memset(weights.get(), 0, padded * n_in * kernels.number_size);
             std::vector<float> scale(padded), filled(padded), out(n_rows * padded);
             std::vector<float> scales(n_rows + SPARE);
-            std::vector<int32_t> sum(padded);
+            std::vector<int32_t> offset(padded);
             std::vector<char> values((n_rows + SPARE) * stride * kernels.number_size);
             std::copy_n(bias, n_out, filled.begin());
-            const Linear map{weights.get(), scale.data(), filled.data(), sum.data(), n_in, padded};
+            const Linear map{weights.get(),  scale.data(), filled.data(),
+                             offset.data(), n_in,         padded};
             kernels.pack(weight, n_out, 0, map);
             const Rows rows{values.data(), scales.data(), stride};
             kernels.read(x, n_rows, n_in, rows);
             kernels.multiply(map, rows, n_rows, 0, padded / kernels.panel,
-                             static_cast<After>(after), out.data());
+                             static_cast<After>(after), out.data(), nullptr);
             for (int64_t r = 0; r < n_rows; ++r)
                 std::copy_n(out.begin() + r * padded, n_out, y + r * n_out);
             return 1;

@@ -10,7 +10,6 @@
 
 constexpr int64_t VECTOR = 16;  // positions whose keys lie side by side
 constexpr int64_t SPARE = 32;   // rows that a product may read behind the last
-constexpr int64_t RUN = 64;     // logits whose highest stands for them
 
 // Whether the compiler knows the instructions of 2020.
 #define LATE (__GNUC__ >= 11 || __clang_major__ >= 12)
@@ -19,11 +18,11 @@ enum class After { NOTHING, ADD, RELU, GELU };
 
 // y = W x + b. Weights in panels of output channels (D_out / panel, D_in, panel); in int8 four
 // inputs side by side (D_out / panel, D_in / 4, panel, 4), with the scale of each output channel
-// and the sum of its weights, which takes the offset of the inputs out again.
+// and what the offset of the inputs adds to its sums.
 struct Linear {
     void* weight;
     float *scale, *bias;
-    int32_t* sum;
+    int32_t* offset;
     int64_t n_in, n_out;  // whole panels
 };
 
@@ -48,9 +47,10 @@ struct Kernels {
     // Weights (n_out, D_in) become the output channels from `start` on.
     void (*pack)(const float* weight, int64_t n_out, int64_t start, const Linear&);
     void (*read)(const float* x, int64_t n_rows, int64_t width, const Rows& to);
-    // Panels begin ... end - 1 of the product of all rows, into y (R, D_out).
+    // Panels begin ... end - 1 of the product of all rows, into y (R, D_out); where asked, the
+    // highest output of each panel into `highest` (R, D_out / panel).
     void (*multiply)(const Linear&, const Rows&, int64_t n_rows, int64_t begin, int64_t end,
-                     After, float* y);
+                     After, float* y, float* highest);
     // Of those panels only the highest output of each row, from channel n_never on.
     void (*best)(const Linear&, const Rows&, int64_t n_rows, int64_t begin, int64_t end,
                  int64_t n_never, int32_t* best, float* highest);
@@ -62,10 +62,8 @@ struct Kernels {
     // times `factor` to `looked` (n,).
     void (*attend)(const float* query, const void* keys, const void* values, int64_t n,
                    int64_t channels, float* out, float* weights, float* looked, float factor);
-    // log(sum(exp(logits))), and what it is counted from: their highest.
-    float (*log_sum)(const float* logits, int64_t n, float* highest);
-    // The highest of each run of RUN logits.
-    void (*runs)(const float* logits, int64_t n, float* highest);
+    // log(sum(exp(logits - highest))) of n logits.
+    float (*log_sum)(const float* logits, int64_t n, float highest);
 };
 
 struct Variant {

@@ -10,6 +10,7 @@
 namespace {
 
 constexpr int64_t BLOCK = 240;  // source tokens that go through the encoder together
+constexpr int64_t LOGITS = 192'000;  // that are computed before they are looked through
 constexpr float NOT_THERE = -1e9f;  // the bias of outputs that fill up a panel: never the highest
 
 // The residual stream of some rows on its way through the layers (Vaswani et al. 2017, figure 1).
@@ -45,8 +46,8 @@ class Stream {
     }
 
     void project(const Linear& map, After after, float* to) {  // to = map(rows)
-        share(map, [&](int64_t begin, int64_t end, int) {
-            kernels.multiply(map, rows, n_rows, begin, end, after, to);
+        share(map, n_rows, [&](int64_t begin, int64_t end, int) {
+            kernels.multiply(map, rows, n_rows, begin, end, after, to, nullptr);
         });
     }
 
@@ -66,7 +67,7 @@ class Stream {
         const int parts = work.team.size;
         work.best.assign(parts * n_rows, 0);
         work.highest.assign(parts * n_rows, -INFINITY);
-        share(model.output, [&](int64_t begin, int64_t end, int thread) {
+        share(model.output, n_rows, [&](int64_t begin, int64_t end, int thread) {
             kernels.best(model.output, rows, n_rows, begin, end, N_NEVER,
                          &work.best[thread * n_rows], &work.highest[thread * n_rows]);
         });
@@ -75,6 +76,26 @@ class Stream {
             for (int64_t i = r; i < parts * n_rows; i += n_rows)
                 if (work.highest[i] > work.highest[found]) found = i;
             next[r] = work.highest[found] > -INFINITY ? work.best[found] : EOS;
+        }
+    }
+
+    // As many rows at a time as have logits that stay in the second-level cache.
+    void score(const UseLogits& use) {
+        const Linear& map = model.output;
+        const int64_t n_panels = map.n_out / kernels.panel;
+        const int64_t at_once = std::clamp<int64_t>(LOGITS / map.n_out, 1, n_rows);
+        work.logits.resize(at_once * map.n_out);
+        work.highest.resize(at_once * n_panels);
+        float *logits = work.logits.data(), *highest = work.highest.data();
+        for (int64_t first = 0; first < n_rows; first += at_once) {
+            const int64_t n = std::min(at_once, n_rows - first);
+            char* values = work.values.data() + first * rows.stride * kernels.number_size;
+            const Rows some{values, rows.scales + first, rows.stride};
+            share(map, n, [&](int64_t begin, int64_t end, int) {
+                kernels.multiply(map, some, n, begin, end, After::NOTHING, logits, highest);
+            });
+            for (int64_t r = 0; r < n; ++r)
+                use(first + r, {logits + r * map.n_out, highest + r * n_panels});
         }
     }
 
@@ -91,8 +112,8 @@ class Stream {
     }
 
     template <class Use>
-    void share(const Linear& map, Use use) {
-        work.team.share(map.n_out / kernels.panel, n_rows * map.n_in * map.n_out, use);
+    void share(const Linear& map, int64_t n, Use use) {
+        work.team.share(map.n_out / kernels.panel, n * map.n_in * map.n_out, use);
     }
 
     Rows rows;
@@ -258,10 +279,10 @@ Linear Model::linear(int64_t n_in, int64_t n_out) {
     kept.push_back(allocate(padded * n_in * size));
     std::memset(kept.back().get(), 0, padded * n_in * size);
     Linear map{kept.back().get(), numbers(padded), numbers(padded), nullptr, n_in, padded};
-    map.sum = reinterpret_cast<int32_t*>(numbers(padded));
+    map.offset = reinterpret_cast<int32_t*>(numbers(padded));
     std::fill_n(map.scale, padded, 0.0f);
     std::fill_n(map.bias, padded, 0.0f);
-    std::fill_n(map.sum, padded, 0);
+    std::fill_n(map.offset, padded, 0);
     std::fill(map.bias + n_out, map.bias + padded, NOT_THERE);
     return map;
 }
@@ -337,7 +358,7 @@ void encode(const Model& model, const std::vector<std::vector<int32_t>>& sources
 }
 
 void step(const Model& model, const std::vector<Row>& rows, Workspace& work, int32_t* next,
-          float* logits) {
+          const UseLogits& use) {
     int64_t n_keys = 0;
     for (const Row& row : rows) n_keys = std::max({n_keys, row.position + 1, row.n_source});
     Stream stream(model, work, rows.size(), n_keys);
@@ -354,8 +375,8 @@ void step(const Model& model, const std::vector<Row>& rows, Workspace& work, int
         stream.write(layer.cross_out, layer.cross_norm, stream.y);
         stream.feed(layer);
     }
-    if (!next && !logits) return;
+    if (!next && !use) return;
     stream.read(model.decoder_norm);
     if (next) stream.likeliest(next);
-    if (logits) stream.project(model.output, After::NOTHING, logits);
+    if (use) stream.score(use);
 }

@@ -93,7 +93,7 @@ struct Model {
 struct Workspace {
     explicit Workspace(int n_threads) : team(n_threads) {}
     Team team;
-    std::vector<float> x, y, wide, weights, scales, highest;
+    std::vector<float> x, y, wide, weights, scales, highest, logits;
     std::vector<int32_t> best;
     std::vector<char> values, keys;
 };
@@ -111,6 +111,14 @@ struct Row {
     float* looked;  // (S,) receives how the last layer looks at the source, heads averaged; or none
 };
 
-// Reads one token a row. Then `next` (R,) receives the likeliest token of each row, or `logits`
-// (R, D_out of the output map) all, where they are given.
-void step(const Model&, const std::vector<Row>& rows, Workspace&, int32_t* next, float* logits);
+// What may follow one row: its logits (V,), and the highest of each panel of them.
+struct Logits {
+    float* values;
+    const float* highest;
+};
+using UseLogits = std::function<void(int64_t row, const Logits&)>;
+
+// Reads one token a row. Then `next` (R,) receives the likeliest token of each row, or `use` is
+// called with the logits of one row after the other, where they are given.
+void step(const Model&, const std::vector<Row>& rows, Workspace&, int32_t* next,
+          const UseLogits& use);

@@ -33,8 +33,9 @@ struct Int8 {
         return spread(four);
     }
     static Vector add(Vector sum, Vector x, Vector y) { return add_products(sum, x, y); }
-    static float output(const Linear& map, const Rows& x, int64_t r, int64_t n, int32_t sum) {
-        return (sum - ZERO * map.sum[n]) * x.scales[r] * map.scale[n] + map.bias[n];
+    static Floats output(const Linear& map, float scale, int64_t n, Integers sum) {
+        const Floats steps = numbers(minus(sum, load(map.offset + n)));
+        return multiply_add(steps, spread(scale) * load(map.scale + n), load(map.bias + n));
     }
 };
 
@@ -48,8 +49,8 @@ struct Float32 {
     static Vector weight(const float* x) { return load(x); }
     static Vector input(const float* x) { return spread(*x); }
     static Vector add(Vector sum, Vector x, Vector y) { return multiply_add(x, y, sum); }
-    static float output(const Linear& map, const Rows&, int64_t, int64_t n, float sum) {
-        return sum + map.bias[n];
+    static Floats output(const Linear& map, float, int64_t n, Floats sum) {
+        return sum + load(map.bias + n);
     }
 };
 
@@ -188,7 +189,7 @@ void for_each_panel(const Linear& map, const Rows& x, int64_t n_rows, int64_t be
     Multiply<Type>* const multiply = multiplication<Type>(n_rows, at_once);
     const MatrixRegisters registers(at_once == MATRIX);
     alignas(64) typename Type::Sum sums[MATRIX * PANEL];
-    alignas(64) float out[PANEL];
+    Floats out[VECTORS];
     for (int64_t block = 0; block < n_rows; block += N_BLOCK) {
         const int64_t last = n_rows < block + N_BLOCK ? n_rows : block + N_BLOCK;
         for (int64_t n = begin * PANEL; n < end * PANEL; n += PANEL)
@@ -197,31 +198,39 @@ void for_each_panel(const Linear& map, const Rows& x, int64_t n_rows, int64_t be
                 multiply(count, inputs + r * x.stride, x.stride, map.n_in, weights + n * map.n_in,
                          sums);
                 for (int i = 0; i < count; ++i) {
-                    for (int j = 0; j < PANEL; ++j)
-                        out[j] = Type::output(map, x, r + i, n + j, sums[i * PANEL + j]);
+                    for (int v = 0; v < VECTORS; ++v)
+                        out[v] = Type::output(map, x.scales[r + i], n + v * LANES,
+                                              load(sums + i * PANEL + v * LANES));
                     use(r + i, n, out);
                 }
             }
     }
 }
 
+inline Floats highest_of(const Floats* panel) {
+    Floats most = panel[0];
+    for (int v = 1; v < VECTORS; ++v) most = larger(most, panel[v]);
+    return most;
+}
+
+inline void gelu(float* x) {
+    for (int j = 0; j < PANEL; ++j) x[j] = 0.5f * x[j] * (1 + std::erf(x[j] * 0.70710678f));
+}
+
 template <class Type>
 void multiply(const Linear& map, const Rows& x, int64_t n_rows, int64_t begin, int64_t end,
-              After after, float* y) {
-    for_each_panel<Type>(
-        map, x, n_rows, begin, end, [&](int64_t r, int64_t n, const float* out) {
-            float* to = y + r * map.n_out + n;
-            for (int j = 0; j < PANEL; ++j) {
-                if (after == After::ADD)
-                    to[j] += out[j];
-                else if (after == After::RELU)
-                    to[j] = out[j] < 0.0f ? 0.0f : out[j];
-                else if (after == After::GELU)
-                    to[j] = 0.5f * out[j] * (1 + std::erf(out[j] * 0.70710678f));
-                else
-                    to[j] = out[j];
-            }
-        });
+              After after, float* y, float* highest) {
+    for_each_panel<Type>(map, x, n_rows, begin, end, [&](int64_t r, int64_t n, const Floats* out) {
+        float* to = y + r * map.n_out + n;
+        for (int v = 0; v < VECTORS; ++v) {
+            Floats value = out[v];
+            if (after == After::ADD) value = load(to + v * LANES) + value;
+            if (after == After::RELU) value = larger(spread(0.0f), value);
+            store(to + v * LANES, value);
+        }
+        if (after == After::GELU) gelu(to);
+        if (highest) highest[(r * map.n_out + n) / PANEL] = largest(highest_of(out));
+    });
 }
 
 template <class Type>
@@ -231,17 +240,17 @@ void best(const Linear& map, const Rows& x, int64_t n_rows, int64_t begin, int64
         highest[r] = -INFINITY;
         best[r] = static_cast<int32_t>(n_never);
     }
-    for_each_panel<Type>(
-        map, x, n_rows, begin, end, [&](int64_t r, int64_t n, const float* out) {
-            const int start = n == 0 ? static_cast<int>(n_never) : 0;
-            float most = -INFINITY;
-            for (int j = start; j < PANEL; ++j) most = out[j] > most ? out[j] : most;
-            if (!(most > highest[r])) return;
-            highest[r] = most;
-            int j = start;
-            while (out[j] != most) ++j;
-            best[r] = static_cast<int32_t>(n + j);
-        });
+    for_each_panel<Type>(map, x, n_rows, begin, end, [&](int64_t r, int64_t n, Floats* out) {
+        if (n == 0) out[0] = first(n_never, spread(-INFINITY), out[0]);
+        const float most = largest(highest_of(out));
+        if (!(most > highest[r])) return;
+        float values[PANEL];
+        for (int v = 0; v < VECTORS; ++v) store(values + v * LANES, out[v]);
+        int j = 0;
+        while (values[j] != most) ++j;
+        highest[r] = most;
+        best[r] = static_cast<int32_t>(n + j);
+    });
 }
 
 void read(Int8, const float* x, int64_t n_rows, int64_t width, const Rows& to) {
@@ -274,11 +283,11 @@ void pack(Int8, const float* weight, int64_t n_out, int64_t start, const Linear&
         int8_t* channel =
             static_cast<int8_t*>(map.weight) + n / PANEL * PANEL * map.n_in + n % PANEL * 4;
         map.scale[n] = largest / 127;
-        map.sum[n] = 0;
+        map.offset[n] = 0;
         for (int64_t k = 0; k < map.n_in; ++k) {
             const auto value = static_cast<int8_t>(std::nearbyint(weight[k] * factor));
             channel[k / 4 * 4 * PANEL + k % 4] = value;
-            map.sum[n] += value;
+            map.offset[n] += ZERO * value;
         }
     }
 }

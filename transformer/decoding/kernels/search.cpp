@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 namespace {
 
@@ -144,12 +145,15 @@ class Search {
         encode(model, sources, memories, work);
         for (const int32_t token : prefix) {
             if (first == sentences.size()) return;
-            read(first, false, settings.aligned);
-            for (size_t i = first; i < sentences.size(); ++i) {
-                Beam& beam = sentences[i].beams[0];
-                if (settings.aligned) beam.gains.push_back(log_probability(i - first, token));
-                beam.ids.push_back(token);
-            }
+            UseLogits use;
+            if (settings.aligned)
+                use = [&](int64_t row, const Logits& logits) {
+                    Beam& beam = sentences[first + row].beams[0];
+                    beam.gains.push_back(log_probability(logits, token));
+                };
+            read(first, nullptr, use);
+            for (size_t i = first; i < sentences.size(); ++i)
+                sentences[i].beams[0].ids.push_back(token);
         }
     }
 
@@ -184,20 +188,26 @@ class Search {
             }
     }
 
-    // The decoder reads the last token of each beam of the sentences from `first` on; then `next`
-    // has the likeliest tokens, or `logits` what they are chosen by, if asked for.
-    void read(size_t first, bool is_chosen, bool is_scored) {
-        const std::vector<Row> rows = rows_from(first);
-        next.resize(rows.size());
-        if (is_scored) logits.resize(rows.size() * model.output.n_out);
-        step(model, rows, work, is_chosen ? next.data() : nullptr,
-             is_scored ? logits.data() : nullptr);
+    // The decoder reads the last token of each beam of the sentences from `first` on; what may
+    // follow goes to `best` or to `use`.
+    void read(size_t first, int32_t* best, const UseLogits& use) {
+        step(model, rows_from(first), work, best, use);
         keep_looks(first);
     }
 
     // One token for each beam of all sentences.
     void advance() {
-        read(0, only_best, !only_best);
+        std::vector<std::pair<const Sentence*, size_t>> beams;  // of each row
+        for (const Sentence& sentence : sentences)
+            for (size_t b = 0; b < sentence.beams.size(); ++b) beams.emplace_back(&sentence, b);
+        next.resize(beams.size());
+        choices.resize(beams.size());
+        if (only_best)
+            read(0, next.data(), nullptr);
+        else
+            read(0, nullptr, [&](int64_t row, const Logits& logits) {
+                choices[row] = likeliest(*beams[row].first, beams[row].second, logits);
+            });
         size_t row = 0;
         for (Sentence& sentence : sentences) {
             const size_t n_beams = sentence.beams.size();
@@ -213,7 +223,6 @@ class Search {
     // Greedy search: the likeliest token, or at the limit the end. Where it branches, the likeliest
     // after the prefix each begin a beam.
     std::vector<Candidate> take_best(Sentence& sentence, size_t row) {
-        const bool branch = settings.branches && sentence.beams[0].ids.size() == prefix.size() + 1;
         const float unknown = std::numeric_limits<float>::quiet_NaN();
         std::vector<Candidate> alive;
         for (size_t b = 0; b < sentence.beams.size(); ++b) {
@@ -221,7 +230,7 @@ class Search {
             if (only_best)
                 best.push_back({unknown, at_limit(sentence) ? EOS : next[row + b]});
             else
-                best = likeliest(sentence, b, row + b, branch ? settings.branches : 1);
+                best = std::move(choices[row + b]);
             if (best.empty()) best.push_back({-INFINITY, EOS, b, -INFINITY});
             for (const Candidate& candidate : best)
                 if (candidate.token == EOS)
@@ -239,8 +248,7 @@ class Search {
         const size_t size = settings.beam_size;
         std::vector<Candidate> candidates, alive;
         for (size_t b = 0; b < sentence.beams.size(); ++b)
-            for (const Candidate& choice : likeliest(sentence, b, row + b, 2 * size))
-                candidates.push_back(choice);
+            candidates.insert(candidates.end(), choices[row + b].begin(), choices[row + b].end());
         std::stable_sort(
             candidates.begin(), candidates.end(),
             [](const Candidate& one, const Candidate& other) { return one.score > other.score; });
@@ -290,51 +298,70 @@ class Search {
         return static_cast<int64_t>(sentence.beams[0].ids.size()) >= sentence.limit;
     }
 
-    // The k likeliest tokens after a beam, best first, of equals the first; at the limit only the
+    // How many tokens are considered after a beam.
+    size_t n_choices(const Sentence& sentence) const {
+        if (settings.beam_size > 1) return 2 * settings.beam_size;
+        const bool branch = settings.branches && sentence.beams[0].ids.size() == prefix.size() + 1;
+        return branch ? settings.branches : 1;
+    }
+
+    // Puts a token among the k best so far if it is better, of equals the first before the others.
+    static void keep(std::vector<Candidate>& best, size_t k, float gain, int64_t token) {
+        if (!(gain > (best.size() < k ? -INFINITY : best.back().gain))) return;
+        const auto place = std::upper_bound(
+            best.begin(), best.end(), gain,
+            [](float gain, const Candidate& other) { return gain > other.gain; });
+        best.insert(place, {gain, static_cast<int32_t>(token)});
+        if (best.size() > k) best.pop_back();
+    }
+
+    // The likeliest tokens after a beam, best first, of equals the first; at the limit only the
     // end mark. Padding and start never follow, nor what would repeat an n-gram.
-    std::vector<Candidate> likeliest(const Sentence& sentence, size_t parent, size_t row,
-                                     size_t k) {
+    std::vector<Candidate> likeliest(const Sentence& sentence, size_t parent,
+                                     const Logits& logits) const {
         const Beam& beam = sentence.beams[parent];
-        const int64_t size = model.shape.vocab_size;
-        float* scores = logits.data() + row * model.output.n_out;
-        float highest;
-        const float log_sum = model.kernels.log_sum(scores, size, &highest);
+        const size_t k = n_choices(sentence);
+        const auto [top, log_sum] = normaliser(logits);
+        float* scores = logits.values;
         std::fill_n(scores, N_NEVER, -INFINITY);
-        for_each_repeat(beam.ids, settings.no_repeat,
-                        [&](int32_t token) { scores[token] = -INFINITY; });
-        std::vector<Candidate> best;
-        if (at_limit(sentence))
+        size_t n = k + N_NEVER;  // so many panels reach what the k best reach
+        for_each_repeat(beam.ids, settings.no_repeat, [&](int32_t token) {
+            scores[token] = -INFINITY;
+            ++n;
+        });
+        std::vector<Candidate> best, panels;
+        if (at_limit(sentence)) {
             best.push_back({scores[EOS], EOS});
-        else
-            runs.resize(padded_size(size, RUN) / RUN);
-        if (best.empty()) model.kernels.runs(scores, size, runs.data());
-        for (size_t run = 0; run < runs.size() && !at_limit(sentence); ++run) {
-            float least = best.size() < k ? -INFINITY : best.back().gain;
-            if (!(runs[run] > least)) continue;
-            const int64_t end = std::min<int64_t>(size, (run + 1) * RUN);
-            for (int64_t token = run * RUN; token < end; ++token) {
-                if (!(scores[token] > least)) continue;
-                const auto place = std::upper_bound(
-                    best.begin(), best.end(), scores[token],
-                    [](float score, const Candidate& choice) { return score > choice.gain; });
-                best.insert(place, {scores[token], static_cast<int32_t>(token)});
-                if (best.size() > k) best.pop_back();
-                if (best.size() == k) least = best.back().gain;
+        } else {
+            const int64_t size = model.kernels.panel;
+            for (int64_t i = 0; i < n_panels(); ++i) keep(panels, n, logits.highest[i], i);
+            const float least = panels.size() < n ? -INFINITY : panels.back().gain;
+            for (int64_t i = 0; i < n_panels(); ++i) {
+                if (logits.highest[i] < least) continue;
+                const int64_t end = std::min<int64_t>(model.shape.vocab_size, (i + 1) * size);
+                for (int64_t token = i * size; token < end; ++token)
+                    if (scores[token] >= least) keep(best, k, scores[token], token);
             }
         }
         for (Candidate& choice : best) {
-            choice.gain = choice.gain - highest - log_sum;
+            choice.gain = choice.gain - top - log_sum;
             choice.parent = parent;
             choice.score = beam.score + choice.gain;
         }
         return best;
     }
 
-    float log_probability(size_t row, int32_t token) const {
-        const float* scores = logits.data() + row * model.output.n_out;
-        float highest;
-        const float log_sum = model.kernels.log_sum(scores, model.shape.vocab_size, &highest);
-        return scores[token] - highest - log_sum;
+    int64_t n_panels() const { return model.output.n_out / model.kernels.panel; }
+
+    // The highest logit, and log(sum(exp(logits - highest))).
+    std::pair<float, float> normaliser(const Logits& logits) const {
+        const float top = *std::max_element(logits.highest, logits.highest + n_panels());
+        return {top, model.kernels.log_sum(logits.values, model.shape.vocab_size, top)};
+    }
+
+    float log_probability(const Logits& logits, int32_t token) const {
+        const auto [top, log_sum] = normaliser(logits);
+        return logits.values[token] - top - log_sum;
     }
 
     void finish(Sentence& sentence, const Candidate& end, double score) {
@@ -364,8 +391,9 @@ class Search {
     const bool only_best;
     int64_t most;  // sentences at a time
     std::vector<Sentence> sentences;
-    std::vector<int32_t> next;
-    std::vector<float> logits, looks, runs;
+    std::vector<int32_t> next;                     // (R,)
+    std::vector<std::vector<Candidate>> choices;  // of each row
+    std::vector<float> looks;                     // where each row looks
 };
 
 }  // namespace

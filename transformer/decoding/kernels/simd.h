@@ -31,6 +31,9 @@ constexpr int LANES = 16;
 inline Floats spread(float x) { return _mm512_set1_ps(x); }
 inline Floats load(const float* x) { return _mm512_loadu_ps(x); }
 inline void store(float* to, Floats x) { _mm512_storeu_ps(to, x); }
+inline void store(uint16_t* to, Floats x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0));
+}
 inline Floats load(const uint16_t* x) {  // halves
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
 }
@@ -49,6 +52,9 @@ inline Floats first(int64_t n, Floats x, Floats other) {
 inline Integers rounded(Floats x) { return _mm512_cvtps_epi32(x); }
 inline Integers spread(int32_t x) { return _mm512_set1_epi32(x); }
 inline Integers plus(Integers x, Integers y) { return _mm512_add_epi32(x, y); }
+inline Integers minus(Integers x, Integers y) { return _mm512_sub_epi32(x, y); }
+inline Floats numbers(Integers x) { return _mm512_cvtepi32_ps(x); }
+inline Integers load(const int32_t* x) { return _mm512_loadu_si512(x); }
 inline Integers load_bytes(const int8_t* x) { return _mm512_load_si512(x); }
 inline void store(int32_t* to, Integers x) { _mm512_storeu_si512(to, x); }
 inline void store_bytes(uint8_t* to, Integers x) {
@@ -78,6 +84,9 @@ constexpr int LANES = 8;
 inline Floats spread(float x) { return _mm256_set1_ps(x); }
 inline Floats load(const float* x) { return _mm256_loadu_ps(x); }
 inline void store(float* to, Floats x) { _mm256_storeu_ps(to, x); }
+inline void store(uint16_t* to, Floats x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0));
+}
 inline Floats load(const uint16_t* x) {  // halves
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
 }
@@ -112,6 +121,11 @@ inline Floats first(int64_t n, Floats x, Floats other) {
 inline Integers rounded(Floats x) { return _mm256_cvtps_epi32(x); }
 inline Integers spread(int32_t x) { return _mm256_set1_epi32(x); }
 inline Integers plus(Integers x, Integers y) { return _mm256_add_epi32(x, y); }
+inline Integers minus(Integers x, Integers y) { return _mm256_sub_epi32(x, y); }
+inline Floats numbers(Integers x) { return _mm256_cvtepi32_ps(x); }
+inline Integers load(const int32_t* x) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+}
 inline Integers load_bytes(const int8_t* x) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(x));
 }
@@ -163,6 +177,13 @@ inline Floats first(int64_t n, Floats x, Floats other) {
 }
 inline Integers spread(int32_t x) { return Integers{x, x, x, x}; }
 inline Integers plus(Integers x, Integers y) { return x + y; }
+inline Integers minus(Integers x, Integers y) { return x - y; }
+inline Floats numbers(Integers x) { return __builtin_convertvector(x, Floats); }
+inline Integers load(const int32_t* x) {
+    Integers y;
+    std::memcpy(&y, x, sizeof y);
+    return y;
+}
 inline Integers load_bytes(const int8_t* x) {
     Integers y;
     std::memcpy(&y, x, sizeof y);
@@ -183,8 +204,8 @@ constexpr int ZERO = 0, LARGEST = 127;  // both factors have a sign
 
 #if SIMD == NEON
 inline Floats load(const uint16_t* x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
-inline uint16_t to_half(float x) {
-    return vget_lane_u16(vreinterpret_u16_f16(vcvt_f16_f32(vdupq_n_f32(x))), 0);
+inline void store(uint16_t* to, Floats x) {
+    vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(x)));
 }
 inline Floats multiply_add(Floats x, Floats y, Floats sum) { return vfmaq_f32(sum, x, y); }
 inline Floats whole_part(Floats x) { return vrndnq_f32(x); }
@@ -215,6 +236,9 @@ inline uint16_t to_half(float x) {  // to the nearest, of two the even one
     const int steps = static_cast<int>(std::nearbyint(std::ldexp(x, 11 - exponent)));
     return sign | static_cast<uint16_t>(steps + ((exponent + 13) << 10));
 }
+inline void store(uint16_t* to, Floats x) {
+    for (int i = 0; i < LANES; ++i) to[i] = to_half(x[i]);
+}
 inline Floats multiply_add(Floats x, Floats y, Floats sum) { return x * y + sum; }
 inline Floats whole_part(Floats x) {  // the nearest, of two the one away from zero
     const Integers whole = __builtin_convertvector(x + (x < 0 ? spread(-0.5f) : spread(0.5f)),
@@ -235,10 +259,6 @@ inline Integers add_products(Integers sum, Integers input, Integers weight) {
 #endif
 inline Integers rounded(Floats x) { return __builtin_convertvector(whole_part(x), Integers); }
 
-#endif
-
-#if SIMD >= AVX2
-inline uint16_t to_half(float x) { return _cvtss_sh(x, 0); }
 #endif
 
 }  // namespace

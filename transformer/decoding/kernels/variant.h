@@ -36,7 +36,6 @@ constexpr Kernels table() {
         remember<typename Type::Cache>,
         attend<typename Type::Cache>,
         log_sum,
-        runs,
     };
 }
 

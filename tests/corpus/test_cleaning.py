@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from transformer.config import CorpusConfig
 from transformer.corpus.cleaning import (
-    LABELS,
     SOURCE_MADE,
     TAGGED,
     TARGET_MADE,
@@ -54,7 +53,6 @@ TEXTS = st.text() | st.text(st.sampled_from("aA é\u0301\u00a0\u2000\t\n.1ж漢�
 )
 def test_each_rule_gives_its_reason(src: str, tgt: str, reason: str) -> None:
     assert drop_reason(src, tgt, ES_EN, CONFIG).label == reason
-    assert reason in LABELS
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transformer.config import CorpusConfig, ModelConfig, UserError
+from transformer.corpus import cleaning
 from transformer.corpus import prepare as corpus
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
@@ -278,7 +279,7 @@ def test_what_is_no_defect_of_a_source_is_not_dressed_up_as_one(
         raise MemoryError
 
     path = tsv(tmp_path / "a.tsv", PAIRS)
-    monkeypatch.setattr(corpus, "normalize", fail)
+    monkeypatch.setattr(cleaning, "normalize", fail)
     with pytest.raises(datasets.exceptions.DatasetGenerationError):
         make(path)
 
@@ -308,7 +309,7 @@ def test_a_crash_leaves_no_cache_behind(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(corpus, "report", crash)  # the tokens are written by then
+        patch.setattr(cleaning, "report", crash)  # the tokens are written by then
         with pytest.raises(KeyboardInterrupt):
             make(path)
     assert not list((tmp_path / "cache").iterdir())

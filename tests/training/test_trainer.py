@@ -19,7 +19,7 @@ from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import TrainConfig, UserError
-from transformer.corpus.augmentation import resampled
+from transformer.corpus.noise import resampled
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.loss import Validation

@@ -53,8 +53,6 @@ class TokenPairs:
         return int(self._starts[-1])
 
     def __getitem__(self, index: int) -> tuple[list[int], list[int]]:
-        if not 0 <= index < len(self):
-            raise IndexError(f"expected a pair out of {len(self)}, got number {index}")
         chunk = int(np.searchsorted(self._starts, index, side="right")) - 1
         row = index - int(self._starts[chunk])
         src, tgt = (
@@ -91,8 +89,6 @@ class TaggedPairs:
         return int(self._starts[-1])
 
     def __getitem__(self, index: int) -> tuple[list[int], list[int]]:
-        if not 0 <= index < len(self):
-            raise IndexError(f"expected a pair out of {len(self)}, got number {index}")
         number = int(np.searchsorted(self._starts, index, side="right")) - 1
         reading = self._readings[number]
         src, tgt = self._pairs[int(reading.rows[index - self._starts[number]])]

@@ -1,7 +1,6 @@
 """Which sentence pairs are worth training on: one rule a reason, each with its count.
 
-Duplicates and contamination are decided by `prepare`, which sees all pairs, with the keys made
-here.
+`prepare`, which sees all pairs, finds duplicates by the keys made here.
 """
 
 import enum
@@ -19,39 +18,27 @@ from transformer.config import CorpusConfig, Direction, SentencePair
 class DropReason(enum.IntEnum):
     """Why a pair is dropped, the first rule that it breaks; or that it is kept."""
 
-    KEPT = 0
-    EMPTY = 1
-    TOO_LONG = 2
-    LENGTH_RATIO = 3
-    NOT_TEXT = 4
-    WRONG_SCRIPT = 5
-    COPY = 6
-    DUPLICATE = 7
-    HELD_OUT = 8
-    TOO_MANY_PIECES = 9
-    MACHINE_MADE = 10
-    MALFORMED = 11
+    label: str  # as reports name it
 
-    @property
-    def label(self) -> str:
-        """As reports name it."""
-        return LABELS[self]
+    KEPT = 0, "kept"
+    EMPTY = 1, "empty"
+    TOO_LONG = 2, "too long"
+    LENGTH_RATIO = 3, "length ratio"
+    NOT_TEXT = 4, "not text"
+    WRONG_SCRIPT = 5, "wrong script"
+    COPY = 6, "copy of the source"
+    DUPLICATE = 7, "duplicate"
+    HELD_OUT = 8, "in the dev or test sets"
+    TOO_MANY_PIECES = 9, "too many pieces"
+    MACHINE_MADE = 10, "machine-made target"
+    MALFORMED = 11, "malformed"
+
+    def __new__(cls, number: int, label: str = "") -> "DropReason":
+        reason = int.__new__(cls, number)
+        reason._value_, reason.label = number, label
+        return reason
 
 
-LABELS = (
-    "kept",
-    "empty",
-    "too long",
-    "length ratio",
-    "not text",
-    "wrong script",
-    "copy of the source",
-    "duplicate",
-    "in the dev or test sets",
-    "too many pieces",
-    "machine-made target",
-    "malformed",
-)
 SOURCE_MADE, TARGET_MADE, TAGGED = 1, 2, 4  # what is known of a pair: bits of its `made`
 NO_PAIR = 8  # likewise: a row that was passed over; its source is what was said of it
 LATIN = frozenset({"en", "es"})  # languages whose letters are all Latin
@@ -138,8 +125,8 @@ def drop_reasons(
 
 def counts(reasons: NDArray[np.int8]) -> dict[str, int]:
     """How many pairs met each reason that occurs."""
-    totals = np.bincount(reasons, minlength=len(LABELS))
-    return {label: int(count) for label, count in zip(LABELS, totals, strict=True) if count}
+    totals = np.bincount(reasons, minlength=len(DropReason))
+    return {reason.label: int(totals[reason]) for reason in DropReason if totals[reason]}
 
 
 def report(

@@ -1,7 +1,6 @@
 """From named sources to token ids on the disk: read, clean, deduplicate, tokenise, memory-map.
 
-What comes out (`PreparedCorpus`) never lies in memory as a whole, so a corpus larger than memory
-trains.
+What comes out never lies in memory as a whole: a corpus larger than memory trains.
 """
 
 import contextlib
@@ -34,21 +33,9 @@ from transformer.config import (
     tags_of,
     target_tag,
 )
+from transformer.corpus import cleaning
 from transformer.corpus.batching import Reading, TaggedPairs, TokenPairs
-from transformer.corpus.cleaning import (
-    LABELS,
-    NO_PAIR,
-    SOURCE_MADE,
-    TAGGED,
-    TARGET_MADE,
-    DropReason,
-    counts,
-    dedup_text,
-    drop_reasons,
-    key,
-    normalize,
-    report,
-)
+from transformer.corpus.cleaning import NO_PAIR, SOURCE_MADE, TAGGED, TARGET_MADE, DropReason
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
@@ -131,8 +118,8 @@ def _read_all(
         refused: Refused = []
         pairs = read_pairs(spec, *langs, refused if skip_bad else None)
         for src, tgt in itertools.islice(pairs, limit or None):
-            src, made_src = unmarked(normalize(src), SOURCE_MADE)
-            tgt, made_tgt = unmarked(normalize(tgt), TARGET_MADE)
+            src, made_src = unmarked(cleaning.normalize(src), SOURCE_MADE)
+            tgt, made_tgt = unmarked(cleaning.normalize(tgt), TARGET_MADE)
             yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
             empty = False
             yield from _drained(refused, number)
@@ -190,12 +177,8 @@ def _read_raw(
     specs: Sequence[str], langs: Direction, config: CorpusConfig, folder: str
 ) -> datasets.Dataset:
     """All pairs of all sources on the disk, tidied, in their order."""
-    features = datasets.Features({
-        "src": datasets.Value("string"),
-        "tgt": datasets.Value("string"),
-        "source": datasets.Value("int16"),
-        "made": datasets.Value("int8"),
-    })  # fmt: skip
+    types = {"src": "string", "tgt": "string", "source": "int16", "made": "int8"}
+    features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
     arguments = {"specs": tuple(specs), "langs": langs, "limit": config.max_pairs,
                  "skip_bad": config.skip_bad}  # fmt: skip
@@ -223,14 +206,8 @@ def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> It
 
 def _reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDArray[np.int8]:
     """Why each pair is dropped, or DropReason.KEPT, before it is known how many pieces it has."""
-    known = functools.partial(
-        drop_reasons,
-        langs=cache_key.langs,
-        config=cache_key.config,
-        held_out=cache_key.held_out,
-        both=cache_key.both,
-    )
-    judged = raw.map(known, **options)
+    arguments = {name: getattr(cache_key, name) for name in ("langs", "config", "held_out", "both")}
+    judged = raw.map(functools.partial(cleaning.drop_reasons, **arguments), **options)
     reasons = _column(judged, "reason").astype(np.int8)
     kept = np.flatnonzero(reasons == DropReason.KEPT)
     _, first = np.unique(_column(judged, "key")[kept], return_index=True)
@@ -260,9 +237,9 @@ def _return_freed_memory() -> None:
 def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, list[SentencePair]]:
     """A few pairs for each reason."""
     examples = {}
-    for number, name in enumerate(LABELS):
-        rows = raw.select(np.flatnonzero(reasons == number)[:EXAMPLES])
-        examples[name] = [(row["src"], row["tgt"]) for row in rows]
+    for reason in DropReason:
+        rows = raw.select(np.flatnonzero(reasons == reason)[:EXAMPLES])
+        examples[reason.label] = [(row["src"], row["tgt"]) for row in rows]
     return examples
 
 
@@ -279,12 +256,10 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
         reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
         kept = np.flatnonzero(reasons == DropReason.KEPT)
         if not len(kept):
-            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
+            raise UserError(f"expected pairs worth keeping, got {cleaning.counts(reasons)}")
+        sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
         tokenizer = cache_key.tokenizer or Tokenizer.train(
-            _sentences(raw, kept, config.tokenizer_sample),
-            cache_key.vocab_size,
-            config.tokenizer,
-            tags_of(cache_key.langs),
+            sample, cache_key.vocab_size, config.tokenizer, tags
         )
         _return_freed_memory()
         ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
@@ -294,18 +269,18 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
             cache_file_name=f"{work}/tokens.arrow",
             **options,
         )
-        lengths = (
-            np.maximum(*_token_pairs(tokens).lengths) + cache_key.both
-        )  # the tag of a direction
+        tag = int(cache_key.both)  # of a direction
+        lengths = np.maximum(*_token_pairs(tokens).lengths) + tag
         if not config.drop_long:
             _check_lengths(raw, kept, lengths, cache_key.max_len)
         fits = lengths <= cache_key.max_len
         reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
         if not fits.any():
-            raise UserError(f"expected pairs worth keeping, got {counts(reasons)}")
+            raise UserError(f"expected pairs worth keeping, got {cleaning.counts(reasons)}")
         tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
         (folder / "tokenizer.model").write_bytes(tokenizer.model)
-        told = report(cache_key.specs, reasons, _column(raw, "source"), _examples(raw, reasons))
+        source, examples = _column(raw, "source"), _examples(raw, reasons)
+        told = cleaning.report(cache_key.specs, reasons, source, examples)
         text = json.dumps(told, ensure_ascii=False, indent=2)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
 
@@ -326,11 +301,12 @@ def prepare(
     tokeniser one is trained on the kept pairs. Defects of the sources are UserErrors; the cache
     appears whole or not at all.
     """
-    sides = (key(dedup_text(normalize(text))) for pair in held_out for text in pair)
+    texts = (cleaning.dedup_text(cleaning.normalize(text)) for pair in held_out for text in pair)
     specs = tuple(source.spec for source in sources)
     sizes = model.vocab_size, model.max_len
     langs, both = directions[0], len(directions) > 1
-    cache_key = CacheKey(specs, langs, config, *sizes, frozenset(sides), tokenizer, both)
+    held_out_keys = frozenset(map(cleaning.key, texts))
+    cache_key = CacheKey(specs, langs, config, *sizes, held_out_keys, tokenizer, both)
     folder = cache / cache_key.digest()
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -338,7 +314,10 @@ def prepare(
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
         try:
             _build(cache_key, new)
-            _move(new, folder)
+            new.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # another process was faster
+                raise
         finally:
             shutil.rmtree(new, ignore_errors=True)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
@@ -358,19 +337,8 @@ def prepare(
 
 def _readings(made: NDArray[np.int64], langs: Direction, tokenizer: Tokenizer) -> list[Reading]:
     """All pairs from source to target and back, but no target that a machine wrote."""
+    ways = (TARGET_MADE, False, langs[1]), (SOURCE_MADE, True, langs[0])
     return [
         Reading(np.flatnonzero(made & side == 0), swapped, tokenizer.tag(target_tag(lang)))
-        for side, swapped, lang in (
-            (TARGET_MADE, False, langs[1]),
-            (SOURCE_MADE, True, langs[0]),
-        )
+        for side, swapped, lang in ways
     ]
-
-
-def _move(new: Path, folder: Path) -> None:
-    """Gives a finished cache its name, unless another process was faster."""
-    try:
-        new.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise

@@ -22,6 +22,7 @@ import datasets
 from transformer.config import Direction, SentencePair, UserError
 from transformer.files import write_text
 
+Pairs = Iterator[SentencePair]
 Refused = list[str]  # what is said of rows that are no pairs and are passed over
 HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -66,9 +67,7 @@ def pick(row: Any, langs: Direction, where: str) -> SentencePair:
     return HALF_CHARACTER.sub("\ufffd", src), HALF_CHARACTER.sub("\ufffd", tgt)
 
 
-def _picked(
-    rows: Iterable[tuple[str, Any]], langs: Direction, refused: Refused | None
-) -> Iterator[SentencePair]:
+def _picked(rows: Iterable[tuple[str, Any]], langs: Direction, refused: Refused | None) -> Pairs:
     """The texts of records with the place of each; those that have none are refused."""
     for where, row in rows:
         try:
@@ -106,9 +105,7 @@ def lines(path: Path, refused: Refused | None = None) -> Iterator[str]:
             yield text.removesuffix("\n").removesuffix("\r")
 
 
-def read_json_lines(
-    path: Path, langs: Direction, refused: Refused | None = None
-) -> Iterator[SentencePair]:
+def read_json_lines(path: Path, langs: Direction, refused: Refused | None = None) -> Pairs:
     """One JSON object a line, laid out as on the hub or flat."""
     for number, line in enumerate(lines(path, refused), 1):
         if not line.strip():
@@ -122,9 +119,7 @@ def read_json_lines(
         yield from _picked([(where, row)], langs, refused)
 
 
-def read_tsv(
-    path: Path, langs: Direction, refused: Refused | None = None
-) -> Iterator[SentencePair]:
+def read_tsv(path: Path, langs: Direction, refused: Refused | None = None) -> Pairs:
     """Tab-separated columns under a first line that names them by language code."""
     rows = (line.split("\t") for line in lines(path, refused))
     header = next(rows, [])
@@ -160,7 +155,7 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
     return (paths[0], paths[1]) if paths[0] and paths[1] else None
 
 
-def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Iterator[SentencePair]:
+def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Pairs:
     """Two files, line by line; another number of lines in one of them is a UserError."""
     both = itertools.zip_longest(*(lines(path, refused) for path in paths))
     for number, (src, tgt) in enumerate(both, 1):
@@ -173,9 +168,7 @@ def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Iter
         yield src, tgt
 
 
-def read_tmx(
-    path: Path, langs: Direction, refused: Refused | None = None
-) -> Iterator[SentencePair]:
+def read_tmx(path: Path, langs: Direction, refused: Refused | None = None) -> Pairs:
     """Translation memory exchange: the two languages' segments of each unit, mark-up left out.
 
     A unit without one of the languages is passed over, as is what inline tags hold, save `hi`;
@@ -188,7 +181,7 @@ def read_tmx(
             raise UserError(f"expected TMX in {path}: {error}") from error
 
 
-def _tmx_pairs(file: IO[bytes], langs: Direction) -> Iterator[SentencePair]:
+def _tmx_pairs(file: IO[bytes], langs: Direction) -> Pairs:
     events = ET.iterparse(file, events=("start", "end"))
     parent = next(events)[1]
     for event, element in events:
@@ -222,18 +215,15 @@ def _text(element: ET.Element) -> str:
     return text
 
 
-def _read_hub(spec: str, langs: Direction, refused: Refused | None) -> Iterator[SentencePair]:
+def _read_hub(spec: str, langs: Direction, refused: Refused | None) -> Pairs:
     """`NAME[:CONFIG[:SPLIT]]`, streamed; a local folder laid out as on the hub does as well."""
     name, config, split = (*spec.split(":"), "", "")[:3]
-    try:
-        rows = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
-        named = ((f"hub:{spec}, row {number}", row) for number, row in enumerate(rows, 1))
-        yield from _picked(named, langs, refused)
-    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        raise UserError(f"expected a hub data set hub:{spec}: {error}") from error
+    what = f"a hub data set hub:{spec}"
+    rows = enumerate(_streamed(what, name, config or None, split=split or "train"), 1)
+    yield from _picked(((f"hub:{spec}, row {n}", row) for n, row in rows), langs, refused)
 
 
-def _read_parquet(path: Path, langs: Direction, refused: Refused | None) -> Iterator[SentencePair]:
+def _read_parquet(path: Path, langs: Direction, refused: Refused | None) -> Pairs:
     """A Parquet file, streamed; a gzipped one is unpacked among the temporary files first."""
     with tempfile.TemporaryDirectory() as folder:
         plain = path
@@ -242,17 +232,19 @@ def _read_parquet(path: Path, langs: Direction, refused: Refused | None) -> Iter
                 plain = Path(folder) / "plain.parquet"
                 with plain.open("wb") as file:
                     shutil.copyfileobj(packed, file)
-        try:
-            rows = datasets.load_dataset(
-                "parquet", data_files=str(plain), split="train", streaming=True
-            )
-            named = ((f"{path}, row {number}", row) for number, row in enumerate(rows, 1))
-            yield from _picked(named, langs, refused)
-        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-            raise UserError(f"expected Parquet in {path}: {error}") from error
+        rows = enumerate(_streamed(f"Parquet in {path}", "parquet", data_files=str(plain)), 1)
+        yield from _picked(((f"{path}, row {n}", row) for n, row in rows), langs, refused)
 
 
-Reader = Callable[[Path, Direction, Refused | None], Iterator[SentencePair]]
+def _streamed(what: str, *names: str | None, split: str = "train", **options: Any) -> Iterator[Any]:
+    """The rows of a data set, one by one; what is none is a UserError."""
+    try:
+        yield from datasets.load_dataset(*names, split=split, streaming=True, **options)
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        raise UserError(f"expected {what}: {error}") from error
+
+
+Reader = Callable[[Path, Direction, Refused | None], Pairs]
 READERS: Mapping[str, Reader] = {
     ".parquet": _read_parquet,
     ".jsonl": read_json_lines,
@@ -262,9 +254,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-def read_pairs(
-    spec: str, src_lang: str, tgt_lang: str, refused: Refused | None = None
-) -> Iterator[SentencePair]:
+def read_pairs(spec: str, src_lang: str, tgt_lang: str, refused: Refused | None = None) -> Pairs:
     """The (source, target) texts of a source, one by one, as they stand in it.
 
     A row that is no pair is a BadRow; or, given a list, it is passed over and told of there.
@@ -292,15 +282,14 @@ TEXT_ENDINGS = (".txt", ".txt.gz", ".parquet")
 
 def read_texts(path: Path) -> Iterator[str]:
     """Text in one language: the lines of a .txt file, or the column `text` of a Parquet file."""
-    if path.suffix != ".parquet":
+    what = f"Parquet with a column `text` in {path}"
+    is_table = path.suffix == ".parquet"
+    if not is_table:
         yield from lines(path)
-        return
-    try:
-        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-        for row in rows:
-            yield HALF_CHARACTER.sub("\ufffd", row["text"])
-    except (OSError, ValueError, KeyError, TypeError, datasets.exceptions.DatasetsError) as error:
-        raise UserError(f"expected Parquet with a column `text` in {path}: {error}") from error
+    for row in _streamed(what, "parquet", data_files=str(path)) if is_table else ():
+        if not isinstance(row.get("text"), str):
+            raise UserError(f"expected {what}, got {', '.join(row)}")
+        yield HALF_CHARACTER.sub("\ufffd", row["text"])
 
 
 def tsv(name: str) -> Path:

@@ -26,8 +26,8 @@ from transformer.checkpoint import weights
 from transformer.checkpoint.locate import METRICS
 from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
-from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch
+from transformer.corpus.noise import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.files import append_text
 from transformer.model import Transformer

@@ -29,3 +29,17 @@ def archive(**members: str) -> bytes:
         for name, content in members.items():
             file.writestr(name, content)
     return written.getvalue()
+
+
+def pdf(text: str) -> bytes:
+    """A PDF of one page with these lines."""
+    shown = "T* ".join(f"({line}) Tj " for line in text.split("\n"))
+    stream = f"BT /F1 12 Tf 14 TL 72 700 Td {shown}ET"
+    return (
+        "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        "3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
+        f"4 0 obj<</Length {len(stream)}>>stream\n{stream}\nendstream endobj\n"
+        "5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n"
+        "trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
+    ).encode()

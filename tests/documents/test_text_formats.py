@@ -1,12 +1,10 @@
 """Markdown, tables, JSON, YAML, catalogues and PDF come out as they went in, but for their text."""
 
-import contextlib
 import re
-import time
 
 import pytest
 
-from tests.documents.shouting import shout, shouted
+from tests.documents.shouting import pdf, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import translate_file
 from transformer.documents.formats import FORMATS, read
@@ -193,56 +191,7 @@ def test_catalogues_get_what_they_lack() -> None:
     assert shouted(TMX, ".tmx") == TMX.replace("</tu>", added, 1)
 
 
-def pdf(text: str) -> bytes:
-    shown = "T* ".join(f"({line}) Tj " for line in text.split("\n"))
-    stream = f"BT /F1 12 Tf 14 TL 72 700 Td {shown}ET"
-    return (
-        "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
-        "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-        "3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
-        f"4 0 obj<</Length {len(stream)}>>stream\n{stream}\nendstream endobj\n"
-        "5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n"
-        "trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
-    ).encode()
-
-
 def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
     content = pdf("El coche ro-\njo es\nmuy caro.\nLa casa no.")
     assert translate_file(content, "a.pdf", shout) == b"EL COCHE ROJO ES MUY CARO.\nLA CASA NO.\n\n"
     assert (FORMATS[".pdf"].written, FORMATS[".pdf"].media[:10]) == (".txt", "text/plain")
-
-
-@pytest.mark.parametrize(
-    ("suffix", "content", "message"),
-    [
-        (".json", b'{"a": ', "expected a JSON file, got JSONDecodeError"),
-        (".json", b"[" * 100_000, "expected a JSON file, got RecursionError"),
-        (".yaml", b"a: [", "expected sound YAML"),
-        (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),
-        (".pdf", b"x", "expected a PDF, got PdfStreamError"),
-        (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
-        (".xliff", b"<source>a", "expected an end of <source>"),
-        (".tmx", b"<tmx/>", "expected a target language for a TMX file"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_read_is_told_of(suffix: str, content: bytes, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        read(content, suffix)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "content"),
-    [
-        (".csv", '"' * 60_001), (".csv", '"a,' * 20_000), (".json", '["' + "\\\\" * 50_000 + '"]'),
-        (".md", "*a " * 3_000), (".md", "[" * 9_000), (".md", "> " * 3_000 + "a"),
-        (".md", "![" * 5_000), (".md", "`a``" * 5_000),
-        (".po", 'msgid "' + "\\a" * 50_000), (".po", 'msgid ""\n' * 20_000),
-        (".xliff", "<source>" * 20_000), (".tmx", "<tu>" * 5_000 + "</tu>" * 5_000),
-    ],
-)  # fmt: skip
-def test_no_file_takes_more_than_its_length(suffix: str, content: str) -> None:
-    started = time.process_time()
-    with contextlib.suppress(UserError):
-        shouted(content, suffix)
-    assert time.process_time() - started < 2

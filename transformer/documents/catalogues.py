@@ -108,7 +108,7 @@ def xliff(content: bytes, options: Options) -> Opened:
             written += tokens[end:stop]
             continue
         units += own
-        head = re.sub(r"\s*/>$", ">", tokens[target].source)
+        head = f"{tokens[target].source.removesuffix('>').removesuffix('/').rstrip()}>"
         written += [*space, html.Token(head, "block"), *copies, html.Token("</target>", "block")]
     return units, lambda: "".join(token.source for token in written).encode()
 
@@ -165,8 +165,8 @@ def tmx(content: bytes, options: Options) -> Opened:
         name = "xml:lang" if "xml:lang" in html.attributes(copies[0].source) else "lang"
         copies[0].source = html.with_values(copies[0].source, {name: options.target})
         units += own
-        written += [*tokens[place:stop], *copies]
-        place = stop
+        written += [*tokens[place:stop], *copies, *tokens[stop:end]]
+        place = end
     return units, lambda: "".join(token.source for token in written).encode()
 
 

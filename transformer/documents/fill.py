@@ -6,6 +6,7 @@ does not tell, or what must stay does not come out once, the stretches between a
 
 import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
@@ -125,13 +126,13 @@ async def _by_attention(
     """A passage in pieces by the attention of its words, sentence by sentence."""
     pieces: list[tuple[str, int | None]] = []
     warnings: list[str] = []
+    starts, ends = [a for a, _ in passage.marks], [b for _, b in passage.marks]
     end = 0
     for part in await inspect(passage.text):
         start, end = end, end + len(part.text)
         clipped = [
-            ((max(a, start) - start, min(b, end) - start), number)
-            for number, (a, b) in enumerate(passage.marks)
-            if a < end and start < b
+            ((max(starts[number], start) - start, min(ends[number], end) - start), number)
+            for number in range(bisect_right(ends, start), bisect_left(starts, end))
         ]
         spans = [span for span, _ in clipped]
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape, unescape
 from typing import NamedTuple
 
+from transformer.config import UserError
 from transformer.documents.passages import (
     KEPT,
     STAYS,
@@ -32,6 +33,7 @@ _PARSED = re.compile(
 )
 _TEXT = re.compile(r"(?:[^<]++|<(?![A-Za-z/!?]))++")
 _NAME = re.compile(r"</?[^\s/>]*+")
+_ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
          "track", "wbr"}  # fmt: skip
@@ -149,7 +151,9 @@ def _is_kept(token: Token, language: Language) -> bool:
 
 
 def tokens_of(text: str, language: Language) -> list[Token]:
-    """Tokens with each element that stays as one."""
+    """Tokens with each element that stays as one; UserError for XML with entities of its own."""
+    if language.is_xml and _ENTITIES.match(text):
+        raise UserError("expected XML without entities of its own in the file")
     tokens: list[Token] = []
     inside: list[Token] = []
     depth = 0
@@ -273,7 +277,7 @@ def _unit(
     tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
 ) -> Iterator[Unit]:
     said = [_said(tokens[item.text]) if item.text is not None else "" for item in line]
-    taken = [int(number) for text in said for number in KEPT.findall(text)]
+    free = max((int(number) for text in said for number in KEPT.findall(text)), default=-1) + 1
     kept: dict[str, _Item] = {}
     marks: list[tuple[Span, _Item]] = []
     pieces: list[str] = []
@@ -281,7 +285,7 @@ def _unit(
     for item, piece in zip(line, said, strict=True):
         piece = piece if is_pre else _SPACE.sub(" ", piece)
         if item.text is None:
-            piece = f"<{max(taken, default=-1) + 1 + len(kept)}/>"
+            piece = f"<{free + len(kept)}/>"
             kept[piece] = item
         elif item.is_mark:
             start = length + len(piece) - len(piece.lstrip())

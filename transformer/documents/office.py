@@ -56,19 +56,9 @@ def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
     """A reader of archives: the members with such a name have texts, all others stay."""
 
     def opened(content: bytes, options: Options) -> Opened:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-            size = sum(entry.file_size for entry in entries)
-            if size > options.max_bytes or len(entries) > MAX_MEMBERS:
-                raise UserError(
-                    f"expected a file of at most {options.max_bytes >> 20} MiB unpacked in "
-                    f"{MAX_MEMBERS:,} parts, got {size >> 20} MiB in {len(entries):,}"
-                )
-            if any(entry.flag_bits & 1 for entry in entries):
-                raise UserError("expected a file without a password")
-            if needs not in archive.namelist():
-                raise UserError(f"expected {needs} in the file, got none of that name")
-            members = [(entry, archive.read(entry)) for entry in entries]
+        members = _members(content, options.max_bytes)
+        if not any(entry.filename == needs for entry, _ in members):
+            raise UserError(f"expected {needs} in the file, got none of that name")
         parts = {
             entry.filename: part(data, options)
             for entry, data in members
@@ -86,6 +76,29 @@ def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
         return itertools.chain.from_iterable(units for units, _ in parts.values()), finish
 
     return opened
+
+
+def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, bytes]]:
+    """What is in an archive; UserError where it is too large or not as office programs write it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        size = sum(entry.file_size for entry in entries)
+        if size > max_bytes or len(entries) > MAX_MEMBERS:
+            raise UserError(
+                f"expected a file of at most {max_bytes >> 20} MiB unpacked in "
+                f"{MAX_MEMBERS:,} parts, got {size >> 20} MiB in {len(entries):,}"
+            )
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise UserError("expected a file without a password")
+        if len(set(archive.namelist())) < len(entries):
+            raise UserError("expected a file with one part of each name, got two")
+        if {entry.compress_type for entry in entries} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise UserError("expected a file that is packed by deflate, as office programs do")
+        members = []
+        for entry in entries:
+            with archive.open(entry) as member:  # no more than it says: `read` of all would unpack
+                members.append((entry, member.read(entry.file_size)))
+        return members
 
 
 def _marked_up(language: html.Language) -> Part:
@@ -245,13 +258,15 @@ def _write(
     """
     spoken = [run for run in runs if run.texts]
     first, last = runs[0].element, runs[-1].element
-    inside = itertools.takewhile(lambda sibling: sibling is not last, first.itersiblings())
+    siblings = itertools.chain([first], first.itersiblings())
+    inside = itertools.takewhile(lambda sibling: sibling is not last, siblings)
     for element in [each for each in inside if _name(each).endswith("Start")]:
         first.addprevious(element)
     if len(pieces) == 1 == len({run.look for run in runs}):
         _say(runs[0].texts, pieces[0][0])
         spoken = spoken[1:]
     else:
+        patterns: dict[int, Any] = {}  # runs with one text
         first = copy.copy(runs[0].element)
         runs[0].element.addprevious(first)
         for text, run in ((part, run) for piece, run in pieces for part in STAYS.split(piece)):
@@ -261,12 +276,19 @@ def _write(
                     first.addprevious(end)
                 first.addprevious(element)
             elif text:
-                element = copy.deepcopy(run.element)
+                if id(run) not in patterns:
+                    patterns[id(run)] = copy.deepcopy(run.element)
+                    _say(_texts(patterns[id(run)]), "")
+                element = copy.deepcopy(patterns[id(run)])
                 first.addprevious(element)
-                _say([child for child in element.iter() if _name(child) == "t"], text)
+                _say(_texts(element), text)
         first.getparent().remove(first)
     for run in spoken:
         run.element.getparent().remove(run.element)
+
+
+def _texts(element: Any) -> list[Any]:
+    return [child for child in element.iter() if _name(child) == "t"]
 
 
 def _say(texts: Sequence[Any], text: str) -> None:

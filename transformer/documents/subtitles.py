@@ -7,7 +7,8 @@ and lines as the sentence was, and a line of more than 42 characters is set anew
 import itertools
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 
@@ -185,9 +186,12 @@ def _unit(group: Sequence[_Speech], parts: list[str], newline: str, is_vtt: bool
         if said == text:
             return
         spans = iter(_dealt(said, [speech.lines for speech in group]))
+        ends = [*itertools.accumulate(len(piece) for piece, _ in marked)]
         for speech in group:
             lines = _set(said, next(spans))
-            shown = newline.join(_shown(marked, span, tags, is_vtt) for span in lines)
+            shown = newline.join(
+                _shown(_between(marked, ends, span), tags, is_vtt) for span in lines
+            )
             if speech.kept:
                 shown = _STAYS.sub(lambda match: _tag(match.group(), group[0].kept), shown)
             parts[speech.place] = speech.around[0] + shown + speech.around[1]
@@ -253,13 +257,23 @@ def _wrapped(text: str, width: int) -> list[str]:
     )  # fmt: skip
 
 
-def _shown(marked: MarkedText, span: Span, tags: Sequence[tuple[str, str]], is_vtt: bool) -> str:
+def _between(
+    marked: MarkedText, ends: Sequence[int], span: Span
+) -> Iterator[tuple[str, int | None]]:
+    """The pieces that stand in a line."""
+    for i in range(bisect_right(ends, span[0]), len(ends)):
+        start = ends[i] - len(marked[i][0])
+        if start >= span[1]:
+            return
+        yield marked[i][0][max(0, span[0] - start) : span[1] - start], marked[i][1]
+
+
+def _shown(
+    line: Iterable[tuple[str, int | None]], tags: Sequence[tuple[str, str]], is_vtt: bool
+) -> str:
     """A line with its tags."""
-    shown, end = "", 0
-    for piece, mark in marked:
-        start, end = end, end + len(piece)
-        said = piece[max(0, span[0] - start) : max(0, span[1] - start)]
-        said = escape(said, quote=False) if is_vtt else said
-        before, after = tags[mark] if mark is not None and said else ("", "")
-        shown += before + said + after
-    return shown
+    parts = []
+    for text, mark in line:
+        before, after = tags[mark] if mark is not None and text else ("", "")
+        parts += [before, escape(text, quote=False) if is_vtt else text, after]
+    return "".join(parts)

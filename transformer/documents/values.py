@@ -141,7 +141,8 @@ def _strings(root: Any, key: str) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(id(node))
         if node.id == "mapping":
-            waiting += [(str(name.value), value) for name, value in node.value]
+            names = [name.value if name.id == "scalar" else "" for name, _ in node.value]
+            waiting += zip(names, (value for _, value in node.value), strict=True)
         elif node.id == "sequence":
             waiting += [(key, value) for value in node.value]
         elif node.tag == "tag:yaml.org,2002:str":
@@ -151,6 +152,8 @@ def _strings(root: Any, key: str) -> Iterator[tuple[str, Any]]:
 def _scalar(source: str, style: str | None) -> Callable[[str], str]:
     """How a string is written in a style of YAML, or in double quotes where that cannot be."""
     import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def render(text: str) -> str:
         quoted = json.dumps(text, ensure_ascii=False)
@@ -167,7 +170,7 @@ def _scalar(source: str, style: str | None) -> Callable[[str], str]:
             )
         if not style and not _SPECIAL.search(text):
             try:
-                if yaml.safe_load(f"- {text}") == [text]:
+                if yaml.load(f"- {text}", loader) == [text]:
                     return text
             except yaml.YAMLError:
                 return quoted

@@ -1,0 +1,166 @@
+"""Files of strangers: each is translated in a time of its length, or refused in one line."""
+
+import io
+import struct
+import time
+import warnings
+import zipfile
+from collections.abc import Sequence
+
+import pytest
+
+from tests.documents.shouting import ES_EN, archive, pdf, shout
+from transformer.config import UserError
+from transformer.documents.fill import Part, translate_file
+from transformer.documents.formats import read
+from transformer.documents.passages import Options
+
+pytest.importorskip("lxml", reason="needs the extra `files`")
+
+# The member with the text, and one that must be there.
+MEMBERS = {
+    ".docx": ("word/document.xml", "word/document.xml"),
+    ".xlsx": ("xl/sharedStrings.xml", "xl/workbook.xml"),
+    ".pptx": ("ppt/slides/slide1.xml", "ppt/presentation.xml"),
+    ".odt": ("content.xml", "content.xml"),
+    ".epub": ("a.opf", "META-INF/container.xml"),
+}
+N = 8_000
+CUE = "1\n00:00:01,000 --> 00:00:02,000\n"
+RUN = "<r><t>a. </t></r>"
+SPAN = "<text:span>a. </text:span>b "
+LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 99))
+HTML = ('"<a ', "<!--", "<a b='", "</", "<![CDATA[", '<a b=">" ', "<title>", "<b>", "a<img>",
+        "a &lt;7/&gt;<img>", "<p>&lt;0/>", "a <b>b. </b>", "<p translate=no>a")  # fmt: skip
+HOSTILE = {
+    ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
+              "<b>" * N + "x<i>y</i>" + "</b>" * N],
+    ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000],
+    ".srt": [CUE + f"a{line}\n{line}b" for line in
+             (" " * 60_000, "<i>" * N, "{\\" * N, "-" * 60_000, "</i>" * N, "<i>a</i> b\n" * N,
+              "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
+    ".vtt": [CUE + "&lt;1/&gt; <c>a</c>" * N],
+    ".csv": ['"' * 60_001, '"a,' * 20_000, "a," * N + "\n" + "b," * N],
+    ".json": ['["' + "\\\\" * 50_000 + '"]', '{"a": "b", ' * N, "[1e" + "9" * N + "]"],
+    ".yaml": [f"{LAUGHS}? *a98\n: hola", "- a b\n" * N, "a: b\n" + "  b\n" * N, "a: " + "!x " * N],
+    ".po": ['msgid "' + "\\a" * 50_000, 'msgid ""\n' * N, 'msgid "a"\nmsgstr ""\n' * N],
+    ".xliff": ["<source>" * N, "<source>a" * N + "</source>" * N, "<source>a</source><target/>" * N,
+               f"<source>a</source><target a='{' ' * 60_000}'></target>",
+               f"<source>a{'<x/>&lt;3/&gt;' * N}</source>"],
+    ".tmx": ["<tu>" * N + "</tu>" * N, "<tu><tuv xml:lang='es'>a</tuv>" * N + "</tu>" * N],
+    ".odt": ["<text:p>a<text:span>" * N, "<text:p>" * N + "a" + "</text:p>" * N,
+             f"<text:p>a {SPAN * N}</text:p>", f"<text:p {'a=1 ' * N}>a</text:p>",
+             f"<text:p>{'a &lt;1/&gt;<text:s text:c=99999999/>' * N}</text:p>",
+             '<c table:number-columns-repeated="99999999"><text:p>a</text:p></c>' * N],
+    ".docx": [f"<p>{RUN * N}</p>", f"<p><r>{'<t>a</t>' * 20_000}</r></p>", "<p>" * N,
+              f"<p>{(RUN + '<r><rPr><b/></rPr><t>b. </t></r>') * N}</p>",
+              f"<p>{(RUN + '<commentRangeStart/>') * N}{RUN}</p>",
+              f"<p><r>{'<t>a</t>' * N}</r>{('<r><footnoteReference/></r>' + RUN) * (N // 4)}</p>"],
+    ".pptx": [f"<p>{(RUN + '<br/>') * N}</p>",
+              "<a>" * 99 + f"<p>{RUN}</p>" * N + "</a>" * 99],
+    ".xlsx": [f"<si>{'<t>a</t>' * N}</si>", f"<sst count='9'>{'<si><t>a</t></si>' * N}</sst>",
+              "<dimension ref='A1:XFD1048576'/>"],
+    ".epub": ["<dc:language " * 30_000, "<dc:language>es</dc:language>" * N, "<dc:title>" * N],
+}  # fmt: skip
+
+
+def packed(suffix: str, text: str) -> bytes:
+    if suffix not in MEMBERS:
+        return text.encode()
+    member, needed = MEMBERS[suffix]
+    return archive(**{needed: "<a/>", member: f"<d>{text}</d>"})
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [(suffix, text) for suffix, texts in HOSTILE.items() for text in texts],
+    ids=lambda value: value[:30].strip(),
+)
+def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
+    def inspect(text: str) -> Sequence[Part]:
+        return [Part(word, word.upper()) for word in text.split(" ")]
+
+    content = packed(suffix, text)
+    started, refusal = time.process_time(), ""
+    try:
+        translate_file(content, f"a{suffix}", shout, inspect, ES_EN)
+    except UserError as error:
+        refusal = str(error)
+    assert "\n" not in refusal
+    assert time.process_time() - started < 2
+    if suffix in (".html", ".txt"):
+        assert translate_file(content, f"a{suffix}", list) == content
+
+
+ODT = "<a><text:p>hola</text:p></a>"
+
+
+def zipped(*names: str, method: int = zipfile.ZIP_DEFLATED, text: str = ODT) -> bytes:
+    written = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(written, "w", method) as file:
+        warnings.simplefilter("ignore")  # of two members of one name
+        for name in names:
+            with file.open(name, "w", force_zip64=True) as member:
+                member.write(text.encode())
+    return written.getvalue()
+
+
+def declared(content: bytes, size: int) -> bytes:
+    """An archive whose last member says that it has another size."""
+    place = content.rindex(b"PK\x01\x02") + 24
+    return content[:place] + struct.pack("<I", size) + content[place + 4 :]
+
+
+def test_members_of_any_name_stay_and_lead_nowhere() -> None:
+    names = "mimetype", "../../a", "/abs", "a\\b", "dir/", "content.xml"
+    written = translate_file(zipped(*names), "a.odt", shout)
+    with zipfile.ZipFile(io.BytesIO(written)) as file:
+        assert file.namelist() == [*names]
+        assert file.testzip() is None
+        assert file.read("content.xml").decode() == ODT.replace("hola", "HOLA")
+
+
+MIB = 2**20
+FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "message"),
+    [
+        (".exe", b"x", r"expected a file that ends in .txt, .*, got '.exe'"),
+        ("", b"x", "got ''"),
+        (".txt", b"\xff\xfb\x00", "expected UTF-8 text in the file, got other bytes at 0"),
+        (".srt", b"1\nnonsense", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
+        (".html", b"a\0b", "got a zero byte"),
+        (".docx", b"\x7fELF", "expected a Word document, got BadZipFile"),
+        (".odt", zipped("a"), "expected content.xml in the file, got none"),
+        (".odt", zipped("content.xml", "content.xml"), "one part of each name, got two"),
+        (".odt", zipped("content.xml", method=zipfile.ZIP_BZIP2), "packed by deflate"),
+        (".odt", declared(zipped("content.xml", text=" " * 32 * MIB), 9), "got BadZipFile"),
+        (".odt", declared(zipped("content.xml"), 2**31), "unpacked in .* parts, got 2048 MiB"),
+        (".odt", archive(**{"content.xml": FAR}), "expected XML without entities of its own"),
+        (".xliff", FAR.encode(), "expected XML without entities of its own"),
+        (".docx", packed(".docx", "<a>"), "got XMLSyntaxError"),
+        (".docx", archive(**{"word/document.xml": "<!DOCTYPE a><a/>"}), "without a document type"),
+        (".docx", packed(".docx", "0" * 2 * MIB), "at most 1 MiB unpacked in .*, got 2 MiB"),
+        (".json", b'{"a": ', "expected a JSON file, got JSONDecodeError"),
+        (".json", b"[" * 100_000, "expected a JSON file, got RecursionError"),
+        (".yaml", b"a: [", "expected sound YAML"),
+        (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),
+        (".pdf", b"x", "expected a PDF, got PdfStreamError"),
+        (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
+        (".xliff", b"<source>a", "expected an end of <source>"),
+        (".tmx", b"<tmx/>", "expected a target language for a TMX file"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_be_read_is_told_of(suffix: str, content: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(content, suffix, Options(max_bytes=MIB))
+
+
+def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert read(b"hola", ".txt").passages
+    with pytest.raises(UserError, match="Word document, install the extra `files`: no lxml"):
+        read(b"", ".docx")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents.shouting import pdf
 from transformer import cli
 from transformer.command import Progress
 from transformer.translation.directions import Directions
@@ -137,6 +138,13 @@ def test_a_text_in_neither_language_is_told(capsys: Captured) -> None:
     texts = ["Je voudrais un café s'il vous plaît.", "Quiero un café con leche, por favor."]
     assert ended(*texts) == 0
     assert capsys.readouterr().err == "translate: 1: does not read like Spanish\n"
+
+
+def test_what_a_pdf_loses_is_told(tmp_path: Path, capsys: Captured) -> None:
+    pytest.importorskip("pypdf", reason="needs the extra `files`")
+    (tmp_path / "a.pdf").write_bytes(pdf("La casa es grande."))
+    assert ended("-i", str(tmp_path / "a.pdf"), "-o", str(tmp_path / "a.txt")) == 0
+    assert "a.pdf: comes out as plain text, without pictures" in capsys.readouterr().err
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

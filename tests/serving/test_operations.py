@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
 
+from tests.documents.shouting import pdf
 from transformer.serving.app import PAGES, SCHEMA
 from transformer.serving.operations import GETS, POSTS
 
@@ -103,6 +104,22 @@ def test_a_glossary_holds_in_pages_files_and_looks(released: Any) -> None:
     files = {"file": ("a.html", page.encode())}
     url = released("POST", "/translate_file", data=asked, files=files).json()["translatedFileUrl"]
     assert re.search("<b>[Hh]ounds</b>", released("GET", url).text)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.txt", "Je ne sais pas où se trouve la bibliothèque aujourd'hui.".encode(), "read like"),
+        ("a.pdf", pdf("La casa."), "comes out as plain text, without pictures"),
+    ],
+)
+def test_a_file_comes_with_what_is_to_check(
+    released: Any, description: Any, name: str, content: bytes, told: str
+) -> None:
+    pair, files = {"source": "es", "target": "en"}, {"file": (name, content)}
+    answer = released("POST", "/translate_file", data=pair, files=files).json()
+    check(description, description["paths"]["/translate_file"]["post"], answer)
+    assert told in "".join(answer["warnings"])
 
 
 def test_slips_stay_where_they_are_wanted(released: Any) -> None:

@@ -215,12 +215,14 @@ def test_a_dropped_file_comes_back_translated(page: Any) -> None:
 
 
 def test_a_file_may_come_back_in_another_format(page: Any) -> None:
-    came = {"translatedFileUrl": "http://elsewhere/download_file/x.txt"}
+    lost = "comes out as plain text, without pictures, tables, columns and fonts"
+    came = {"translatedFileUrl": "http://elsewhere/download_file/x.txt", "warnings": [lost]}
     page.route("**/translate_file", lambda route: route.fulfill(json=came))
     file = {"name": "a.b.pdf", "mimeType": "application/pdf", "buffer": b"%PDF"}
     page.set_input_files("#file", file)
     see(page, "#carried a").to_have_text("Download a.b_en.txt")
     assert page.get_attribute("#carried a", "href") == "/download_file/x.txt"
+    see(page, "#carried li").to_contain_text("of a PDF comes the text alone, without pictures")
 
 
 def test_a_file_is_on_its_way_and_can_be_stopped(page: Any) -> None:

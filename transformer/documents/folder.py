@@ -96,7 +96,7 @@ def translate_document(
     started(len(passages))
     source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
     translator, plain = opened.translator((source, target)), opened.plain((source, target))
-    warnings: dict[str, None] = {}
+    warnings = dict.fromkeys(filter(None, [formats.format_of(suffix).note]))
 
     def translate(texts: Sequence[str]) -> list[str]:
         results = translator.translate(texts, decode)

@@ -31,7 +31,7 @@ class Format:
     open: Callable[[Any, Options], Opened]
     library: str = ""
     written: str = ""  # the ending of what is written, if another
-    note: str = ""  # what a reader should know
+    note: str = ""  # a warning of what is lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ FORMATS: Mapping[str, Format] = {
     ".epub": _office(".epub", "EPUB book", "application/epub+zip"),
     ".pdf": Format(
         "PDF", f"text/plain{_TEXT}", pdf.opened, "pypdf", ".txt",
-        "comes out as plain text: pictures, tables, columns and fonts are lost",
+        "comes out as plain text, without pictures, tables, columns and fonts",
     ),
     ".srt": Format(
         "SubRip file", f"application/x-subrip{_TEXT}", lambda c, _: subtitles.opened(c, False)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # of translated files that wait to be fetched
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
 MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
+MOST_WARNINGS = 100  # of a file
 MOST_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
 
 
@@ -162,8 +163,8 @@ class Api:
 
         return (await fill(passages, translate))[0]
 
-    async def translate_file(self, fields: Mapping[str, Any]) -> str:
-        """POST /translate_file: the name under which the translated file can be fetched."""
+    async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """POST /translate_file: the name by which the file can be fetched, and what is to check."""
         request = schema.TranslateFile.of(fields)
         how = Reading(glossary=self._glossary(request.glossary))
         stem, suffix = _plain_name(request.file.name)
@@ -179,15 +180,16 @@ class Api:
         check_size(texts, self._limits.file_char_limit)
         pair = check_pair((source, target), self._pairs)
         self._metrics.characters.inc(sum(map(len, texts)))
+        warnings: tuple[str, ...] = ()
         if source != target:
-            filled, _ = await self._service.fill(passages, pair, how)
+            filled, warnings = await self._service.fill(passages, pair, how)
         else:
             filled = [split_at_marks(passage.text, passage.marks) for passage in passages]
         written = await self._workers.write(content, suffix, options, filled)
-        suffix = formats.FORMATS[suffix].written or suffix
+        note, suffix = formats.FORMATS[suffix].note, formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         self._keep(kept, written, f"{stem}_{target}{suffix}")
-        return kept
+        return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files."""

@@ -206,10 +206,12 @@ def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> 
         return answer
 
     async def translated(request: Request, fields: Mapping[str, Any]) -> Response:
-        name = await api.translate_file(fields)
+        name, warnings = await api.translate_file(fields)
         path = request.app.url_path_for("download_file", name=name)
         url = f"{request.scope['scheme']}://{request.scope['own_host']}{path}"
-        return JSONResponse({"translatedFileUrl": url})
+        return JSONResponse(
+            {"translatedFileUrl": url, **({"warnings": warnings} if warnings else {})}
+        )
 
     for path, operation in POSTS.items():
         post(path, operation, json_answer(getattr(api, path[1:])))

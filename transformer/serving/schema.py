@@ -248,6 +248,9 @@ class FileTranslated(TypedDict):
     """Where a translated file can be fetched, for half an hour."""
 
     translatedFileUrl: str
+    warnings: NotRequired[
+        Annotated[list[str], Field(description="what is to check, at most 100; what is lost")]
+    ]
 
 
 SourceWord = tuple[str, int, int]  # a word, its first piece, the piece after it

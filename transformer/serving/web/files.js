@@ -5,11 +5,13 @@ import { $, element } from "./dom.js";
 import { asFile } from "./glossary.js";
 import { directionOf, from, to } from "./languages.js";
 import { errorBox } from "./notices.js";
-import { t } from "./texts.js";
+import { t, warning } from "./texts.js";
+import { faultsOf } from "./translation.js";
 
 const BEGINNING = 4000; // bytes that are looked at to tell a language
 const PROSE = /\.(txt|md|markdown|html?|srt|vtt)$/i; // that is all text, but for tags
 const TWINS = [".markdown", ".htm", ".yml", ".xlf"]; // other endings of what is named already
+const FEW = 3; // warnings that are shown unfolded
 let formats = [];
 let stop = () => {};
 let redraw = () => {}; // what the strip shows, in another language
@@ -78,12 +80,12 @@ export async function sendFile(file) {
       if (share === 1) redraw();
     });
     stop = sent.stop;
-    const { translatedFileUrl } = await sent.answer;
+    const { translatedFileUrl, warnings = [] } = await sent.answer;
     const path = new URL(translatedFileUrl, location.href).pathname;
     draw(() => [element("div", { className: "row done" },
       element("span", { textContent: t("fileReady", file.name) }),
       element("a", { href: path, download: "", textContent: t("download", nameFor(file.name, target, path.slice(path.lastIndexOf(".")))) }),
-      button("dismiss", dismissFile))]);
+      button("dismiss", dismissFile)), ...doubtsOf(warnings)]);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Failure)) throw error;
@@ -96,6 +98,15 @@ export async function sendFile(file) {
 
 // The name under which a file comes back, which may be of another format: a PDF is text then.
 const nameFor = (name, target, ending) => `${name.slice(0, name.lastIndexOf("."))}_${target}${ending}`;
+
+// What is to check in a file, folded up where it is much.
+function doubtsOf(warnings) {
+  const faults = faultsOf({ warnings }).map(warning);
+  if (!faults.length) return [];
+  return [element("details", { open: faults.length <= FEW },
+    element("summary", { textContent: t("warnings") }),
+    element("ul", {}, ...faults.map((fault) => element("li", { textContent: fault }))))];
+}
 
 function failedBox(failure, file) {
   const own = { refused: t("fileRefused", formatNames()), long: t("fileLong") }[failure.kind];

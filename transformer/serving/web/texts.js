@@ -35,6 +35,7 @@ export const TEXTS = {
       "does not read like Spanish": "the text does not read like Spanish",
       "does not read like English": "the text does not read like English",
       "unsure": "the model is very unsure of it",
+      "comes out as plain text, without pictures, tables, columns and fonts": "of a PDF comes the text alone, without pictures, tables, columns and fonts",
     },
     glossary: "Glossary", terms: (n) => `Glossary (${n})`,
     glossaryHint: "Terms are translated as they stand here. A term with nothing beside it stays as it is. "
@@ -124,6 +125,7 @@ export const TEXTS = {
       "does not read like Spanish": "el texto no parece español",
       "does not read like English": "el texto no parece inglés",
       "unsure": "el modelo está muy poco seguro",
+      "comes out as plain text, without pictures, tables, columns and fonts": "de un PDF sale solo el texto, sin imágenes, tablas, columnas ni tipos de letra",
     },
     glossary: "Glosario", terms: (n) => `Glosario (${n})`,
     glossaryHint: "Los términos se traducen como están aquí. El que no tiene nada al lado se queda como es. "

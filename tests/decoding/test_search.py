@@ -12,10 +12,7 @@ from torch import Tensor
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, ModelConfig
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.search import (
-    RUN,
-    _topk,
     beam_search,
-    fast_argmax,
     greedy_search,
     length_limits,
     length_penalty,
@@ -295,19 +292,6 @@ def test_without_scores_greedy_search_finds_the_same_ids(
     assert not any(math.isnan(found[0].score) for found in scored)
 
 
-@pytest.mark.parametrize("number", [1, 2, 8])
-@pytest.mark.parametrize("size", [3, RUN - 1, 2 * RUN, 16 * RUN, 16 * RUN + 1, 17 * RUN - 1])
-def test_the_highest_logits_are_those_of_topk(size: int, number: int) -> None:
-    logits = torch.randn(5, size, generator=torch.Generator().manual_seed(size))
-    logits[1, : size // 2] = -math.inf
-    logits[2, -2:] = 9.0  # the best ones at the end, after the last whole run
-    logits[3, : min(size, 8)] = torch.arange(10.0, 18.0)[:size]  # all in one run
-    best, places = _topk(logits, number)
-    assert torch.equal(best, logits.topk(min(number, size), dim=1).values)
-    assert torch.equal(logits.gather(1, places), best)
-    assert all(len(set(row)) == len(row) for row in places.tolist())
-
-
 def test_forcing_what_greedy_search_would_say_changes_nothing(make_wanderer: Make) -> None:
     model = make_wanderer()
     free = greedy_search(model, SRC[:1])[0]
@@ -354,12 +338,3 @@ def test_a_block_of_longer_ngrams_than_the_text_changes_nothing(make_wanderer: M
         config = DecodeConfig(beam_size=size)
         blocked = dataclasses.replace(config, no_repeat_ngram=30)
         assert search(model, SRC, blocked) == search(model, SRC, config)
-
-
-@pytest.mark.parametrize("size", [2, 63, 64, 65, 1001])  # runs of 64, with and without a rest
-def test_the_highest_logit_is_found_where_argmax_finds_it(size: int) -> None:
-    logits = torch.randn(40, size, generator=torch.Generator().manual_seed(2))
-    logits[3, [size // 2, size - 1]] = 9.0  # of equals, the first
-    logits[4] = -torch.inf
-    assert fast_argmax(logits).tolist() == logits.argmax(-1).tolist()
-    assert fast_argmax(logits[:, 1:]).tolist() == logits[:, 1:].argmax(-1).tolist()

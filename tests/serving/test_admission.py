@@ -60,6 +60,9 @@ def test_only_the_route_of_files_takes_megabytes(make: Call) -> None:
     content = {"file": ("a.bin", b"x" * 2**20)}
     assert client("POST", "/translate", data=ES_EN, files=content).status_code == 413
     assert client("POST", "/translate_file", data=ES_EN, files=content).status_code == 400
+    for kind in ("application/json", "application/x-www-form-urlencoded"):
+        headers = {"content-type": kind, "content-length": str(2**20)}
+        assert client("POST", "/translate_file", content=b"q=", headers=headers).status_code == 413
     longest = json.dumps({"q": "😀" * 20_000}).encode()
     assert client("POST", "/detect", content=longest, headers=JSON).status_code == 200
 
@@ -122,6 +125,36 @@ def test_a_client_that_hangs_up_is_no_defect(make: Call, caplog: pytest.LogCaptu
     caplog.set_level(logging.INFO, "transformer")
     asyncio.run(make(begin=False).app(scope, receive, send))
     assert [r.getMessage().split(" ")[2] for r in caplog.records] == ["499"]
+
+
+def test_an_answer_is_sent_in_pieces() -> None:
+    """What a client does not take waits here once, and not with its connection again."""
+    middleware = pytest.importorskip("transformer.serving.middleware")
+    answers = [b"", b"ab", b"abc" * 2**16, b"a" * 2**16 + b"b"]
+
+    async def sent_for(answer: bytes) -> list[Any]:
+        sent: list[Any] = []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200})
+            await send({"type": "http.response.body", "body": answer})
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        own: Any = {"most": lambda *_: 0, "count": lambda *_: None, "name": str}
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+        await middleware.RequestMiddleware(app, **own)(scope, app, send)
+        return sent[1:]
+
+    for answer in answers:
+        sent = asyncio.run(sent_for(answer))
+        assert b"".join(message["body"] for message in sent) == answer
+        assert max(len(message["body"]) for message in sent) <= 2**16
+        assert [message.get("more_body", False) for message in sent][-2:] in (
+            [False],
+            [True, False],
+        )
 
 
 def test_forwarded_headers_count_of_named_proxies_only(make: Call) -> None:

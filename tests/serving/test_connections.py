@@ -18,7 +18,12 @@ from typing import Any
 import pytest
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra `serve`")
-from transformer.serving.connections import Connections, LoopErrors, open_to  # noqa: E402
+from transformer.serving.connections import (  # noqa: E402
+    Connections,
+    LoopErrors,
+    Protocol,
+    open_to,
+)
 
 Connect = Callable[[bytes], socket.socket]
 ASK = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -95,6 +100,21 @@ def test_a_client_that_takes_nothing_is_closed(connect: Connect) -> None:
     connection = connect(ASK.replace(b"/ ", b"/large "))
     time.sleep(2)
     assert len(rest(connection)) < 2**24
+
+
+def test_little_is_read_at_once(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a body in chunks of one byte leaves the others their turns."""
+    sizes: list[int] = []
+    read = Protocol.data_received
+
+    def received(self: Protocol, data: bytes) -> None:
+        sizes.append(len(data))
+        read(self, data)
+
+    monkeypatch.setattr(Protocol, "data_received", received)
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert connect(head + b"1\r\n \r\n" * 50_000 + b"0\r\n\r\n").recv(12) == b"HTTP/1.1 200"
+    assert max(sizes) <= 2**14
 
 
 def test_a_client_that_asks_again_is_answered_again(connect: Connect) -> None:

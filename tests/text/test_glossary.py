@@ -64,6 +64,7 @@ def test_a_header_lets_a_file_serve_both_directions_and_no_other() -> None:
     ("row", "message"),
     [
         ("a\tb\tc", "expected a term and its translation, got 3 columns"),
+        ("|" * 300_000, f"expected words on both sides and of each bar, got {'|' * LONGEST!r}"),
         ("a|b|c\td|e", "expected as many forms on both sides, got 3 and 2"),
         ("a|\tb", "expected words on both sides and of each bar"),
         ("\tb", "expected words on both sides"),
@@ -75,6 +76,12 @@ def test_a_header_lets_a_file_serve_both_directions_and_no_other() -> None:
 def test_a_malformed_row_is_told_with_its_line(row: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(f"mine, line 4: {message}")):
         Glossary.parse(f"# mine\none\tuno\none\tuno\n{row}", "mine")
+
+
+@pytest.mark.parametrize("row", ["{}", "{}\ta", "a\t{}", "{}\t{}"])
+def test_a_row_takes_memory_that_grows_with_its_length_alone(row: str) -> None:
+    forms = "|".join(map(str, range(200_000)))
+    assert len(Glossary.parse(row.format(forms, forms)).pairs) == 200_000
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ TOUR = WEB.parent / "tour"  # written by scripts/tour, but for what its pages lo
 PAGES |= {"/tour": TOUR, **{f"/tour/{file.name}": file for file in sorted(TOUR.iterdir())}}
 SCHEMA = "/openapi.json"
 FILE_PATIENCE = 10  # times the timeout of a text
+UPLOAD = "/translate_file", b"multipart/form-data"  # what may have megabytes
 CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
 ROW = 100  # bytes of a row of a glossary
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
@@ -111,7 +112,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     upload = int(limits.file_mib * 2**20) + BESIDE + terms
     app.add_middleware(
         RequestMiddleware,
-        most=lambda route: upload if route == "/translate_file" else text,
+        most=lambda route, kind: upload if (route, kind) == UPLOAD else text,
         count=metrics.request,
         name=_route,
     )
@@ -289,6 +290,6 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
             server_header=False, proxy_headers=False, http=open_to(opened), ws="none",
-            backlog=TAKEN,
+            loop="asyncio", backlog=TAKEN,
         )  # fmt: skip
         _Server(config).run(sockets=[listening])

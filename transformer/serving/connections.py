@@ -15,6 +15,7 @@ from transformer.serving.access import counted_as
 
 HEADER_SECONDS = 15.0  # for the headers of a request, from the end of the one before
 STALLED_SECONDS = 60.0  # that a client may take nothing of an answer
+AT_ONCE = 2**14  # bytes that are read before others have their turn: they may be chunks of one
 SPARE_FILES = 32  # for files and processes beside the connections
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n"
@@ -68,6 +69,7 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Opens it, or answers 503 where there are too many."""
+        transport.max_size = AT_ONCE  # type: ignore[attr-defined]
         super().connection_made(transport)
         self._deadline: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None

@@ -34,6 +34,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
 }
+PIECE = 2**16  # bytes of an answer that are sent at once: a connection keeps a copy of them
 HELD = 2**28  # bytes of all requests that are being read and answered, together
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 log = logging.getLogger(__name__)
@@ -87,11 +88,11 @@ class RequestMiddleware:
         self,
         app: Callable[[Message, Receive, Send], Awaitable[None]],
         *,
-        most: Callable[[str], int],
+        most: Callable[[str, bytes], int],
         count: Callable[[str, int, float], None],
         name: Callable[[str], str],
     ) -> None:
-        """`name` is what a path is counted as, `most` how many bytes a request may have there."""
+        """`name` is what a path is counted as, `most` how many bytes of a type may come there."""
         self._app, self._most, self._count, self._name = app, most, count, name
         self._held = 0  # bytes, of all requests
 
@@ -102,7 +103,9 @@ class RequestMiddleware:
             return
         started, status, size = time.perf_counter(), 0, 0
         route = self._name(scope["path"])
-        most = self._most(route)
+        headers = dict(scope["headers"])
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        most = self._most(route, kind)
 
         async def limited() -> Message:
             nonlocal size
@@ -121,10 +124,15 @@ class RequestMiddleware:
                 status = message["status"]
                 new = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message["headers"] = [*message.get("headers", ()), *new]
-            await send(message)
+            body = message.get("body", b"")
+            last = max(0, (len(body) - 1) // PIECE * PIECE)
+            for start in range(0, last, PIECE):  # each when the client has taken what came before
+                part = body[start : start + PIECE]
+                await send({**message, "body": part, "more_body": True})
+            await send({**message, "body": body[last:]} if last else message)
 
         try:
-            length = dict(scope["headers"]).get(b"content-length", b"")
+            length = headers.get(b"content-length", b"")
             _check(int(length) if length.isdigit() else 0, most)
             await self._app(scope, limited, marked)
         except Exception as error:

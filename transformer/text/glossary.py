@@ -128,7 +128,8 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     forms, targets = sides[0], sides[-1]
     for form in (*forms, *targets):
         if not form or any(unicodedata.category(c) in ("Cc", "Cs") for c in form):
-            raise UserError(f"{place}: expected words on both sides and of each bar, got {columns}")
+            got = "\t".join(columns)[:LONGEST]
+            raise UserError(f"{place}: expected words on both sides and of each bar, got {got!r}")
         if len(form) > LONGEST:
             raise UserError(f"{place}: expected at most {LONGEST} characters, got {len(form)}")
     size = max(len(forms), len(targets))
@@ -136,8 +137,8 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
         raise UserError(
             f"{place}: expected as many forms on both sides, got {len(forms)} and {len(targets)}"
         )
-    both = (forms * size if len(forms) == 1 else forms), (targets * size)[:size]
-    return list(zip(both[0], both[1], strict=True))
+    both = [side if len(side) == size else side * size for side in (forms, targets)]
+    return list(zip(*both, strict=True))
 
 
 def _tokens(text: str) -> list[tuple[str, int, int]]:

@@ -93,18 +93,8 @@ def test_all_broken_rules_stand_in_one_message(cls: type[Any]) -> None:
 
 @CONFIGS
 def test_every_number_and_choice_has_a_rule(cls: type[Any]) -> None:
-    free = {
-        "drop_long",
-        "skip_bad",
-        "tokenizer",
-        "optimizer",
-        "schedule",
-        "precision",
-        "compile",
-        "track",
-        "report_to",
-        "scores",
-    }  # choices: the next test
+    free = {"drop_long", "skip_bad", "tokenizer", "optimizer", "schedule", "precision", "compile",
+            "track", "report_to", "scores"}  # fmt: skip
     assert {field.name for field in dataclasses.fields(cls)} - free == set(BROKEN[cls])
 
 

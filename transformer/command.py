@@ -57,23 +57,20 @@ def _or_auto(kind: Callable[[Any], Any]) -> Callable[[str], Any]:
 
 
 def _add_flag(group: Any, field: "dataclasses.Field[Any]", hint: Any, default: Any) -> None:
-    flag = "--" + field.name.replace("_", "-")
-    help = field.metadata["help"].replace("%", "%%")
-    hidden = argparse.SUPPRESS if group.title == argparse.SUPPRESS else ""
+    flag, is_open = "--" + field.name.replace("_", "-"), field.metadata.get("auto")
+    help, options = field.metadata["help"].replace("%", "%%"), dict[str, Any]()
     if hint is bool:
-        group.add_argument(
-            flag, action=argparse.BooleanOptionalAction, default=default, help=hidden or help
-        )
-        return
-    if typing.get_origin(hint) is tuple:
-        group.add_argument(flag, nargs="+", default=default, metavar="ADDRESS", help=hidden or help)
-        return
-    told = "auto" if field.metadata.get("auto") and not default else default
-    shown = hidden or (f"{help} (default: {told})" if default is not None else help)
-    allowed = choices(hint) or None
-    kind: Callable[[str], Any] = str if allowed else hint
-    kind = _or_auto(kind) if field.metadata.get("auto") else kind
-    group.add_argument(flag, type=kind, choices=allowed, default=default, help=shown)
+        options["action"] = argparse.BooleanOptionalAction
+    elif typing.get_origin(hint) is tuple:
+        options |= {"nargs": "+", "metavar": "ADDRESS"}
+    else:
+        allowed = choices(hint) or None
+        kind = str if allowed else hint
+        options |= {"type": _or_auto(kind) if is_open else kind, "choices": allowed}
+        if default is not None:
+            help += f" (default: {'auto' if is_open and not default else default})"
+    hidden = argparse.SUPPRESS if group.title == argparse.SUPPRESS else help
+    group.add_argument(flag, default=default, help=hidden, **options)
 
 
 def add_arguments(
@@ -210,6 +207,12 @@ def able_to(do: str) -> Iterator[None]:
         raise UserError(f"cannot {do}: {error.strerror or error}") from error
 
 
+def _output() -> Any:
+    if sys.stdout is None:
+        raise UserError("cannot write standard output: it is closed")
+    return sys.stdout
+
+
 Writer = tuple[Callable[[str], None], int]
 
 
@@ -217,9 +220,7 @@ Writer = tuple[Callable[[str], None], int]
 def open_output(target: Path | None, *, resume: bool) -> Iterator[Writer]:
     """Writes a line to standard output or a file; and how many lines are there already."""
     if target is None:
-        if sys.stdout is None:
-            raise UserError("cannot write standard output: it is closed")
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        _output().reconfigure(encoding="utf-8", newline="\n")
         yield lambda line: print(line, flush=True), 0
     elif target.exists() and not target.is_file():  # a pipe or /dev/null
         with (
@@ -235,10 +236,8 @@ def open_output(target: Path | None, *, resume: bool) -> Iterator[Writer]:
 def write_output(target: Path | None, content: bytes) -> None:
     """Writes a whole file, or to standard output or a pipe."""
     if target is None:
-        if sys.stdout is None:
-            raise UserError("cannot write standard output: it is closed")
         with able_to("write standard output"):
-            sys.stdout.buffer.write(content)
+            _output().buffer.write(content)
             sys.stdout.flush()
         return
     with able_to(f"write {target}"):
@@ -334,11 +333,8 @@ class Progress:
 
     def say(self, message: str) -> None:
         """A line on standard error, above the bars."""
-        for bar in self._bars:
-            bar.clear()
-        print(message, file=sys.stderr, flush=True)
-        for bar in self._bars:
-            bar.refresh()
+        write = self._bars[0].write if self._bars else print
+        write(message, file=sys.stderr)
 
     def skip(self) -> None:
         """A file that is not translated."""

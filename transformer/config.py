@@ -6,6 +6,8 @@ sentence of help is written once.
 
 import dataclasses
 import ipaddress
+import itertools
+import operator
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,7 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)  # the special pieces of every vocabul
 # Pieces that stand for what is copied as it is (a name, an address): private-use characters.
 SLOTS = tuple(chr(code) for code in range(0xE000, 0xE008))
 BACK_TRANSLATED, COPIED = "<bt>", "<copy>"  # begin a side of a pair that nobody wrote
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 Direction = tuple[str, str]  # source and target language
 SentencePair = tuple[str, str]  # source and target text
 
@@ -44,27 +47,34 @@ def choices(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
 
 
-def reject(config: Any, rules: Mapping[str, bool]) -> None:
-    """Raises one ValueError that lists every rule that does not hold, choices included."""
-    literals = {name: choices(hint) for name, hint in typing.get_type_hints(type(config)).items()}
-    rules = {
-        **rules,
-        **{
-            f"{name} {' or '.join(allowed)}, not {getattr(config, name)}": (
-                getattr(config, name) in allowed
-            )
-            for name, allowed in literals.items()
-            if allowed
-        },
-    }
+def reject(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
+    """Raises one ValueError that lists every rule that does not hold, choices included.
+
+    `bounds` are those of some fields, as {"0 <= {} < 1": "dropout ema"}; `rules` all others.
+    """
+    rules = dict(rules)
+    for bound, names in bounds.items():
+        for name in names.split():
+            value = getattr(config, name)
+            rules[f"{bound.format(name)}, not {value}"] = _is_within(bound, value)
+    for name, hint in typing.get_type_hints(type(config)).items():
+        if allowed := choices(hint):
+            value = getattr(config, name)
+            rules[f"{name} {' or '.join(allowed)}, not {value}"] = value in allowed
     broken = [rule for rule, holds in rules.items() if not holds]
     if broken:
         raise ValueError(f"{type(config).__name__}: expected {'; '.join(broken)}")
 
 
+def _is_within(bound: str, value: float) -> bool:
+    terms = bound.split()
+    numbers = itertools.pairwise(value if term == "{}" else float(term) for term in terms[::2])
+    return all(OPERATORS[sign](*pair) for sign, pair in zip(terms[1::2], numbers, strict=True))
+
+
 # Beyond what any machine trains; a damaged or hostile checkpoint may ask for anything.
-LARGEST = {"vocab_size": 2**22, "d_model": 2**16, "d_ff": 2**18, "max_len": 2**16,
-           "n_encoder_layers": 1000, "n_decoder_layers": 1000}  # fmt: skip
+LARGEST = {2**16: "d_model max_len", 2**18: "d_ff", 2**22: "vocab_size",
+           1000: "n_encoder_layers n_decoder_layers"}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,24 +94,16 @@ class ModelConfig:
     activation: Literal["relu", "gelu"] = option("relu", "of the feed-forward sublayer")
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers")
-        rules = {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in sizes}
-        rules |= {
-            f"d_ff >= 1, not {self.d_ff}": self.d_ff >= 1,
-            f"max_len >= 2, not {self.max_len}": self.max_len >= 2,
-        }
-        rules |= {
-            f"{n} <= {most}, not {getattr(self, n)}": getattr(self, n) <= most
-            for n, most in LARGEST.items()
-        }
-        rules |= {
-            f"0 <= dropout < 1, not {self.dropout}": 0 <= self.dropout < 1,
+        reject(self, {
+            "{} >= 1": "vocab_size d_model n_heads n_encoder_layers n_decoder_layers d_ff",
+            "{} >= 2": "max_len", "0 <= {} < 1": "dropout",
+            **{f"{{}} <= {most}": names for most, names in LARGEST.items()},
+        }, {
             f"an even d_model, not {self.d_model}": self.d_model % 2 == 0,
             f"d_model divisible by n_heads, not {self.d_model} by {self.n_heads}": (
                 self.n_heads < 1 or self.d_model % self.n_heads == 0
             ),
-        }
-        reject(self, rules)
+        })  # fmt: skip
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -147,13 +149,9 @@ class CorpusConfig:
     workers: int = option(0, "processes that clean and tokenise; 0: one a core")
 
     def __post_init__(self) -> None:
-        reject(self, {
-            f"max_words >= 1, not {self.max_words}": self.max_words >= 1,
-            f"max_ratio > 1, not {self.max_ratio}": self.max_ratio > 1,
-            f"max_pairs >= 0, not {self.max_pairs}": self.max_pairs >= 0,
-            f"tokenizer_sample >= 1, not {self.tokenizer_sample}": self.tokenizer_sample >= 1,
-            f"workers >= 0, not {self.workers}": self.workers >= 0,
-        })  # fmt: skip
+        bounds = {"{} >= 1": "max_words tokenizer_sample", "{} > 1": "max_ratio",
+                  "{} >= 0": "max_pairs workers"}  # fmt: skip
+        reject(self, bounds, {})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,22 +167,18 @@ class NoiseConfig:
     noise_names: float = option(0.0, "share of the pairs with other names of people and places")
     noise_caps: float = option(0.0, "share of the batches in capitals")
     noise_title: float = option(0.0, "share of the batches with a capital at every word")
-    noise_joined: float = option(
-        0.0, "share of the batches with sentences joined by twos or threes"
-    )
+    noise_joined: float = option(0.0, "share of the batches with sentences joined by two or three")
     noise_copied: float = option(0.0, "share of the batches with something to copy put in")
 
     def __post_init__(self) -> None:
-        reject(self, self._noise_rules())
+        reject(self, {"0 <= {} <= 1": NOISES}, self._noise_rules())
 
     def _noise_rules(self) -> dict[str, bool]:
-        names = [field.name for field in dataclasses.fields(NoiseConfig)]
-        rules = {
-            f"0 <= {n} <= 1, not {getattr(self, n)}": 0 <= getattr(self, n) <= 1 for n in names
-        }
         styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
-        rules[f"caps, title, joined and copied of 1 together, not {styles:.3g}"] = styles <= 1
-        return rules
+        return {f"caps, title, joined and copied of 1 together, not {styles:.3g}": styles <= 1}
+
+
+NOISES = " ".join(field.name for field in dataclasses.fields(NoiseConfig))
 
 
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
@@ -249,28 +243,22 @@ class TrainConfig(NoiseConfig):
         return self.track or self.report_to == "tensorboard"
 
     def __post_init__(self) -> None:
-        counts = ("accumulate", "save_every", "eval_every", "log_every")
-        rules = self._noise_rules()
-        rules |= {f"{n} >= 1, not {getattr(self, n)}": getattr(self, n) >= 1 for n in counts}
-        limits = ("max_steps", "max_epochs", "max_minutes", "patience", "warmup", "cooldown")
-        others = ("average", "eval_pairs", "clip", "sample_alpha", "seed", "learning_rate")
-        rules |= {
-            f"{n} >= 0, not {getattr(self, n)}": getattr(self, n) >= 0 for n in limits + others
-        }
-        rules |= {
+        reject(self, {
+            "0 <= {} <= 1": f"{NOISES} cooldown_ratio",
+            "{} >= 1": "accumulate save_every eval_every log_every",
+            "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
+            "eval_pairs sample_alpha seed learning_rate",
+            "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
+            "0 <= {} < 1": "label_smoothing ema",
+        }, {
+            **self._noise_rules(),
             f"batch_tokens >= 8, not {self.batch_tokens}": (
                 self.batch_tokens == 0 or self.batch_tokens >= 8
             ),
-            f"0 < warmup_ratio < 1, not {self.warmup_ratio}": 0 < self.warmup_ratio < 1,
-            f"0 <= cooldown_ratio <= 1, not {self.cooldown_ratio}": 0 <= self.cooldown_ratio <= 1,
-            f"lr_scale > 0, not {self.lr_scale}": self.lr_scale > 0,
             f"cooldown <= max_steps, not {self.cooldown} of {self.max_steps}": (
                 self.cooldown <= self.max_steps
             ),
-            f"0 <= label_smoothing < 1, not {self.label_smoothing}": 0 <= self.label_smoothing < 1,
-            f"0 <= ema < 1, not {self.ema}": 0 <= self.ema < 1,
-        }
-        reject(self, rules)
+        })  # fmt: skip
 
 
 # A finished model goes on: a low rate that falls to zero, within 20 minutes of two cores.
@@ -299,16 +287,12 @@ class DecodeConfig:
     scores: bool = option(True, "score greedy translations too, which takes a little longer")
 
     def __post_init__(self) -> None:
-        reject(self, {
-            f"beam_size >= 1, not {self.beam_size}": self.beam_size >= 1,
-            f"beam_size <= {WIDEST}, not {self.beam_size}": self.beam_size <= WIDEST,
+        bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {WIDEST}": "beam_size",
+                  "{} >= 0": "alpha no_repeat_ngram", "{} > 0": "max_ratio"}  # fmt: skip
+        reject(self, bounds, {
             f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
                 1 <= self.n_best <= self.beam_size
             ),
-            f"alpha >= 0, not {self.alpha}": self.alpha >= 0,
-            f"max_ratio > 0, not {self.max_ratio}": self.max_ratio > 0,
-            f"no_repeat_ngram >= 0, not {self.no_repeat_ngram}": self.no_repeat_ngram >= 0,
-            f"batch_tokens >= 1, not {self.batch_tokens}": self.batch_tokens >= 1,
         })  # fmt: skip
 
 
@@ -337,20 +321,13 @@ class ServeConfig:
     cors: str = option("", "origin whose pages may use the server, as https://a.org; *: any")
 
     def __post_init__(self) -> None:
-        positive = (
-            "char_limit", "batch_limit", "file_char_limit", "glossary_limit", "queue_limit",
-            "timeout", "connections", "address_connections",
-        )  # fmt: skip
-        rules = {f"{n} > 0, not {getattr(self, n)}": getattr(self, n) > 0 for n in positive}
-        reject(self, rules | {
-            f"0 <= port < 65536, not {self.port}": 0 <= self.port < 65536,
+        reject(self, {
+            "{} > 0": "char_limit batch_limit file_mib file_char_limit glossary_limit queue_limit "
+            "timeout connections address_connections",
+            "0 <= {} < 65536": "port", "{} >= 0": "per_minute", "0 <= {} <= 20": "max_alternatives",
+        }, {
             f"behind_proxy addresses or networks, not {' '.join(self.behind_proxy)}": all(
                 map(_is_network, self.behind_proxy)
-            ),
-            f"file_mib > 0, not {self.file_mib}": self.file_mib > 0,
-            f"per_minute >= 0, not {self.per_minute}": self.per_minute >= 0,
-            f"0 <= max_alternatives <= 20, not {self.max_alternatives}": (
-                0 <= self.max_alternatives <= 20
             ),
         })  # fmt: skip
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transformer.checkpoint.locate import read_metrics
+from transformer.command import able_to
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
@@ -217,8 +218,6 @@ def _output_folder(request: EvaluationRequest, system: System, names: Sequence[s
     """Made before the translating, so that what is wrong with it shows early."""
     home = system.path if system.path.is_dir() else system.path.parent
     folder = Path(request.output) if request.output else home / "evaluation" / "+".join(names)
-    try:
+    with able_to(f"make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder {folder}: {error.strerror}") from error
     return folder

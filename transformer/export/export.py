@@ -6,7 +6,6 @@ is no folder. A difference is weighed by how sure the model was where the two pa
 Shapes: B batch, S source, V vocabulary.
 """
 
-import contextlib
 import dataclasses
 import itertools
 import math
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import CARD, VOCABULARY
+from transformer.command import able_to
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
 from transformer.decoding.search import greedy_search, length_limits
 from transformer.export import to_ctranslate2, to_huggingface
@@ -89,7 +89,7 @@ class Agreement:
     n_quantized: int
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Difference:
     """A sentence that two implementations translate differently."""
 
@@ -97,11 +97,6 @@ class Difference:
     ours: str
     theirs: str
     margin: float  # nats by which the model prefers its own token where the two part
-
-    @property
-    def is_tie(self) -> bool:
-        """Whether both tokens are equally good to float32."""
-        return self.margin < TIE
 
 
 def _margin(model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]) -> float:
@@ -137,28 +132,9 @@ def disagreements(
             if tuple(theirs) == hypothesis.ids:
                 continue
             alone = source_batch([sources[text]]).to(model.device)
-            yield Difference(
-                text=text,
-                ours=" ".join(tokenizer.pieces(hypothesis.ids)),
-                theirs=" ".join(tokenizer.pieces(theirs)),
-                margin=_margin(model, alone, hypothesis.ids, theirs),
-            )
-
-
-@contextlib.contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that gets its name once the block ends well, and vanishes otherwise."""
-    folder = folder.resolve()
-    try:
-        if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-            raise UserError(
-                f"expected a new or empty folder to write, got {str(folder)!r}, where something "
-                "is: remove that or name another folder"
-            )
-        with replaced_folder(folder) as new:
-            yield new
-    except OSError as error:
-        raise UserError(f"cannot write {str(folder)!r}: {error.strerror or error}") from error
+            margin = _margin(model, alone, hypothesis.ids, theirs)
+            ours, other = (" ".join(tokenizer.pieces(ids)) for ids in (hypothesis.ids, theirs))
+            yield Difference(text, ours, other, margin)
 
 
 def _n_ties(
@@ -167,7 +143,7 @@ def _n_ties(
     """How often float32 cannot tell which token is next; any real difference is a UserError."""
     n_ties = 0
     for pair in disagreements(opened.model, opened.tokenizer, texts, search):
-        if not pair.is_tie:
+        if pair.margin >= TIE:
             raise UserError(
                 f"expected {engine} to translate {pair.text!r} as the model does, to "
                 f"{pair.ours!r}; it gives {pair.theirs!r}. Nothing was written; try another "
@@ -214,19 +190,22 @@ def export(request: ExportRequest) -> Agreement:
     opened = weights.load(request.model)
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]
-    with _new_folder(request.folder) as new:
+    folder = request.folder.resolve()
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UserError(
+            f"expected a new or empty folder to write, got {str(folder)!r}, where something is: "
+            "remove that or name another folder"
+        )
+    with able_to(f"write {str(folder)!r}"), replaced_folder(folder) as new:
         if request.target == "ctranslate2":
             usage = to_ctranslate2.USAGE
             agreement = _as_ctranslate2(opened, new, texts, request.quantization)
         else:
             usage, agreement = to_huggingface.USAGE, _as_huggingface(opened, new, texts)
         max_len, (src_lang, tgt_lang) = opened.model.config.max_len, opened.directions[0]
+        example = EXAMPLES.get(src_lang, SENTENCES[0])
         text = usage.format(
-            src=src_lang,
-            tgt=tgt_lang,
-            example=EXAMPLES.get(src_lang, SENTENCES[0]),
-            max_len=max_len,
-            longest=max_len - 1,
+            src=src_lang, tgt=tgt_lang, example=example, max_len=max_len, longest=max_len - 1
         )
         (new / "README.md").write_text(text, encoding="utf-8")
         (new / ORIGINAL_CARD).write_bytes((opened.folder / CARD).read_bytes())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from transformer.command import able_to
 from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
 
@@ -71,13 +72,12 @@ class Glossary:
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """The glossary of a file; UserError with the line for what is none."""
+        with able_to(f"read the glossary {path}"):
+            content = Path(path).read_bytes()
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise UserError(f"cannot read the glossary {path}: {error.strerror}") from error
+            return cls.parse(content.decode(), str(path))
         except UnicodeDecodeError as error:
             raise UserError(f"expected UTF-8 text in {path}, got other bytes") from error
-        return cls.parse(text, str(path))
 
     @classmethod
     def parse(cls, text: str, name: str = "glossary") -> Self:

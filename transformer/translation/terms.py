@@ -7,6 +7,7 @@ way is for words that a model does not know.
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -67,16 +68,15 @@ def _candidate(
     places: Sequence[TermPlace],
 ) -> Candidate:
     """The translation of a text, the slots of its terms in their places."""
-    tokens = translator.tokenizer.pieces(found.ids)
-    output = " ".join(translator.tokenizer.decode(found.ids).split())
-    source, target = words(translator.tokenizer.pieces(piece[1])), words(tokens)
+    plain = translator.candidate(found)
+    source, target = words(translator.tokenizer.pieces(piece[1])), words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
     weights = [
         [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in source]
         for t in target
     ]
-    text = place_terms((piece[0], output), places, names, weights)
-    return Candidate(text=text, score=found.score, tokens=tokens)
+    text = place_terms((piece[0], plain.text), places, names, weights)
+    return replace(plain, text=text)
 
 
 def place_terms(

@@ -1,7 +1,6 @@
 """Strings in, strings out: splits text into sentences, translates them in batches, joins again.
 
-Any number of texts of any length, in any order of size, come back in the order they were given,
-each with its own white space.
+Texts come back in the order they were given, each with its own white space.
 """
 
 import abc
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
+from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.glossary import Glossary, TermSpan
 from transformer.text.sentences import Segment, Span, segments, split_long
 from transformer.text.tokenizer import Tokenizer
@@ -47,17 +47,15 @@ class Translation:
 
     @property
     def text(self) -> str:
-        """The best translation."""
+        """The best translation; `score` and `tokens` are its, summed over the sentences."""
         return self.candidates[0].text
 
     @property
     def score(self) -> float:
-        """The best translation's score, summed over the sentences of the text."""
         return self.candidates[0].score
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The best translation's pieces."""
         return self.candidates[0].tokens
 
 
@@ -89,32 +87,19 @@ class Layout:
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
-        """The translation of the text; takes the next of the results for each sentence.
+        """The translation of the text; takes the next of the results for each sentence."""
+        translated = [next(results) for _ in self.sentences]
 
-        The k-th candidate is made of the k-th of each sentence, or its last.
-        """
-        parts = [(s.text, next(results) if s.is_sentence else None) for s in self.segments]
-        translated = [result for _, result in parts if result]
-        if len(parts) == 1 and translated:
+        def write(texts: Sequence[str]) -> str:
+            said = iter(texts)
+            return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
+
+        if len(self.segments) == len(translated) == 1:  # as a rule
             candidates = translated[0].candidates[:n_best]
         else:
-            n = min(n_best, max((len(result.candidates) for result in translated), default=1))
-            candidates = tuple(_joined(parts, k) for k in range(n))
+            candidates = combined([result.candidates for result in translated], write)[:n_best]
         warnings = dict.fromkeys(line for result in translated for line in result.warnings)
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
-
-
-def _joined(parts: Sequence[tuple[str, Translation | None]], k: int) -> Candidate:
-    chosen = [
-        (gap, result.candidates[min(k, len(result.candidates) - 1)] if result else None)
-        for gap, result in parts
-    ]
-    candidates = [candidate for _, candidate in chosen if candidate]
-    return Candidate(
-        text="".join(candidate.text if candidate else gap for gap, candidate in chosen),
-        score=sum(candidate.score for candidate in candidates),
-        tokens=tuple(token for candidate in candidates for token in candidate.tokens),
-    )
 
 
 def combined(
@@ -124,13 +109,9 @@ def combined(
     whole = []
     for k in range(max(map(len, parts), default=1)):
         chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]
-        whole.append(
-            Candidate(
-                text=write([candidate.text for candidate in chosen]),
-                score=sum(candidate.score for candidate in chosen),
-                tokens=tuple(token for candidate in chosen for token in candidate.tokens),
-            )
-        )
+        text, score = write([c.text for c in chosen]), sum(c.score for c in chosen)
+        tokens = tuple(token for candidate in chosen for token in candidate.tokens)
+        whole.append(Candidate(text=text, score=score, tokens=tokens))
     return tuple(whole)
 
 
@@ -165,10 +146,7 @@ class TextTranslator(abc.ABC):
     def stream(
         self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order, with two windows of them in memory at most.
-
-        Lines that are there at the same time are translated together; a lone one at once.
-        """
+        """Translates lines in order, those that are there at once; reads two windows at most."""
         for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)
 
@@ -187,9 +165,12 @@ class Translator(TextTranslator):
         """Of several `directions` the model is told which by the first piece of a source."""
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
-        self.tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
-        self.src_lang, self.tgt_lang = langs
         self.config, self.device = decoder.config, decoder.device
+        self._turn(langs)
+
+    def _turn(self, langs: Direction) -> None:
+        self.src_lang, self.tgt_lang = langs
+        self.tags = [self.tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
 
     @classmethod
     def load(
@@ -226,8 +207,7 @@ class Translator(TextTranslator):
     def towards(self, langs: Direction) -> Self:
         """The same model for another direction that it serves; nothing is loaded again."""
         other = copy.copy(self)
-        other.src_lang, other.tgt_lang = langs
-        other.tags = [self.tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+        other._turn(langs)
         return other
 
     @property
@@ -291,15 +271,13 @@ class Translator(TextTranslator):
         """The translation of each piece, searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
-            candidates = (
-                Candidate(
-                    text=" ".join(self.tokenizer.decode(h.ids).split()),  # one line
-                    score=h.score,
-                    tokens=self.tokenizer.pieces(h.ids),
-                )
-                for h in hypotheses
-            )
-            yield Translation(source=text, candidates=tuple(candidates))
+            candidates = tuple(self.candidate(found) for found in hypotheses)
+            yield Translation(source=text, candidates=candidates)
+
+    def candidate(self, found: Hypothesis) -> Candidate:
+        """The text, on one line, and the pieces of a hypothesis."""
+        text, tokens = self.tokenizer.decode(found.ids), self.tokenizer.pieces(found.ids)
+        return Candidate(text=" ".join(text.split()), score=found.score, tokens=tokens)
 
 
 def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:

@@ -104,7 +104,10 @@ def test_standard_input_gives_a_line_for_each_line(
 ) -> None:
     on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
     first, second, third = translations
-    assert run() == (0, f"{first}\n\n \n{second}\n\n😀\n{third}\n", "")
+    lines = (0, f"{first}\n\n \n{second}\n\n😀\n{third}\n", "")
+    assert run() == lines
+    on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
+    assert run("--input", "-", "--output", "-") == lines
 
 
 def test_nothing_on_standard_input_gives_nothing(

@@ -110,6 +110,9 @@ def _check(args: argparse.Namespace) -> None:
 
 def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     """The files and folders to translate: --input, or the arguments that are files."""
+    for name in ("input", "output"):
+        if getattr(args, name) == Path("-"):
+            setattr(args, name, None)  # the standard stream
     files = [] if is_literal else [text for text in args.text if os.path.isfile(text)]
     if files and len(files) < len(args.text):
         raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")

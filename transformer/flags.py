@@ -83,7 +83,7 @@ def _add_texts(flags: argparse.ArgumentParser) -> None:
     add("--text", dest="said", metavar="TEXT", action="append", default=[], help="one that is "
         "translated even if it is the name of a file or a command")  # fmt: skip
     add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files: lines of "
-        "text, or a document (docx, odt, pptx, xlsx, epub, pdf, html, po ...); -: stdin")  # fmt: skip
+        "text, or a document (docx, odt, pptx, xlsx, epub, pdf, po ...); -: stdin")  # fmt: skip
     add("-o", "--output", type=Path, metavar="PATH", help="the file or folder to write")
     add("--per-line", action="store_true", help="recognise the language of each line, and not of "
         "the file")  # fmt: skip

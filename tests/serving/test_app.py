@@ -228,8 +228,8 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
     assert "house" in "".join(run.text for run in written.paragraphs[0].runs if run.bold)
 
 
-def test_what_no_request_needs_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = pytest.importorskip("transformer.serving.app", reason="needs the extra `serve`")
+def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformer.serving import api, app
 
     class Held:
         def __init__(self) -> None:
@@ -237,10 +237,12 @@ def test_what_no_request_needs_is_given_back(monkeypatch: pytest.MonkeyPatch) ->
 
     async def tidied() -> None:
         monkeypatch.setattr(app, "TIDYING", 0.01)
-        app.known_glossary("perro\thound")
+        api.known_glossary("perro\thound")
+        asked = api.Api(client.service, client.limits, client.metrics)
+        asked._files["a.txt"] = 0.0, b"old", "a.txt"
         held = weakref.ref(Held())
-        tidying = asyncio.ensure_future(app._tidied())
-        while held() or app.known_glossary.cache_info().currsize:
+        tidying = asyncio.ensure_future(app._tidied(asked))
+        while held() or api.known_glossary.cache_info().currsize or asked._files:
             await asyncio.sleep(0.01)
         tidying.cancel()
 

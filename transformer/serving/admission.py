@@ -1,31 +1,41 @@
-"""The way of a request to its answer: headers and rate, then its body, then the work.
+"""The way of a request to its answer: headers and rate, then its fields, then the work.
 
 Who may not come in is refused before the body is read. What takes more than a moment is done on a
 loop of its own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import json
+import threading
+import urllib.parse
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
 from transformer.config import ServeConfig
 from transformer.serving.access import Keys, Rates, RequestError, counted_as
-from transformer.serving.body import fields_of, query
-from transformer.serving.loops import Loops
+from transformer.serving.schema import Upload
 
 N_WRONG = 10  # requests with a wrong key or none in a minute, after which an address must wait
+N_FIELDS = 100  # of a form
+N_LOOPS = 4  # beside that of the connections
 SMALL = 2048  # bytes of a request that is answered on the loop of the connections
 Answer = Callable[[Request, Mapping[str, Any]], Awaitable[Response]]
+T = TypeVar("T")
 
 
 def _key(request: Request) -> str:
     """The key in the headers or in the address; nothing where there is none."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else query(request).get("api_key", "")
+
+
+def _client(request: Request) -> str:
+    return counted_as(request.client.host) if request.client else "unknown"
 
 
 class Admission:
@@ -39,15 +49,14 @@ class Admission:
 
     def admit(self, request: Request) -> bool:
         """Whether the headers alone let a request in; refuses one that comes too often."""
-        client = counted_as(request.client.host) if request.client else "unknown"
         if self._keys is None:
-            self._count(client, self._limits.per_minute)
+            self._count(_client(request), self._limits.per_minute)
             return True
         key = _key(request)
         if key:
             self.admit_key(request, key)
-        elif (wait := self._wrong.wait(client, N_WRONG, counts=False)) > 0:
-            raise RequestError(429, "Slowdown: too many requests without a key", wait)
+        else:
+            self._slow(request, counts=False)
         return bool(key)
 
     def admit_key(self, request: Request, key: Any, counts: bool = True) -> None:
@@ -56,10 +65,7 @@ class Admission:
             return
         rate = self._keys.rate(key) if isinstance(key, str) and key else None
         if rate is None:
-            client = counted_as(request.client.host) if request.client else "unknown"
-            wait = self._wrong.wait(client, N_WRONG)
-            if wait > 0:
-                raise RequestError(429, "Slowdown: too many requests without a key", wait)
+            self._slow(request)
             raise RequestError(403, "Invalid API key" if key else "an API key is needed: api_key")
         if counts:
             self._count(f"key {key}", rate)
@@ -67,6 +73,11 @@ class Admission:
     def check_key(self, request: Request) -> None:
         """Refuses a request without a key, where keys are needed; it is not counted."""
         self.admit_key(request, _key(request), counts=False)
+
+    def _slow(self, request: Request, counts: bool = True) -> None:
+        wait = self._wrong.wait(_client(request), N_WRONG, counts)
+        if wait > 0:
+            raise RequestError(429, "Slowdown: too many requests without a key", wait)
 
     def _count(self, client: str, limit: int) -> None:
         wait = self._rates.wait(client, limit)
@@ -114,3 +125,106 @@ class Admission:
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+class Loops:
+    """Event loops in threads of their own, for what computes before or after it waits.
+
+    Each coroutine runs on the loop that has the fewest; they are started when first needed. The
+    loop of the connections never waits for one of them: threads change places after a thousandth
+    of a second.
+    """
+
+    def __init__(self, n: int = N_LOOPS) -> None:
+        self._n = n
+        self._loops: dict[asyncio.AbstractEventLoop, int] = {}  # and what runs on it
+
+    async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What the coroutine gives; to cancel this cancels it. Called from one loop only."""
+        if len(self._loops) < self._n and all(self._loops.values()):
+            self._start()
+        loop = min(self._loops, key=lambda other: self._loops[other])
+        self._loops[loop] += 1
+        try:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(make(), loop))
+        finally:
+            self._loops[loop] -= 1
+
+    def _start(self) -> None:
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda *_: None)  # its message may hold text
+        threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
+        self._loops[loop] = 0
+
+    def close(self) -> None:
+        """Ends the threads."""
+        for loop in self._loops:
+            loop.call_soon_threadsafe(loop.stop)
+        self._loops.clear()
+
+
+async def fields_of(request: Request) -> Mapping[str, Any]:
+    """The fields of a request: a JSON object, or a form and the query."""
+    if "json" in request.headers.get("content-type", ""):
+        return json_object(await request.body())
+    fields: dict[str, Any] = dict(query(request))
+    if "multipart" in request.headers.get("content-type", ""):
+        form = request.form(max_files=1, max_fields=N_FIELDS, max_part_size=2**20)
+        async with form as parts:
+            for name, value in parts.items():
+                if isinstance(value, UploadFile):
+                    fields[name] = Upload(value.filename or "", await value.read())
+                else:
+                    fields[name] = value
+    else:
+        fields |= _form(await request.body())
+    if isinstance(fields.get("q"), str):
+        fields["q"] = "\n".join(str(fields["q"]).splitlines())
+    return fields
+
+
+def query(request: Request) -> dict[str, str]:
+    """The fields that stand in the address."""
+    return _form(request.scope["query_string"])
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """The fields of a form, percent-encoded or in plain UTF-8."""
+    try:
+        pairs = urllib.parse.parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=N_FIELDS
+        )
+    except ValueError:
+        raise RequestError(400, "Invalid request: expected JSON or a form in UTF-8") from None
+    return dict(pairs)
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The object that a JSON body holds; anything else is refused.
+
+    Python's scanner of Python: that in C lets no other thread work until it is through.
+    """
+    try:
+        fields = json.loads(body, cls=_Decoder)
+    except (ValueError, RecursionError):
+        raise RequestError(400, "Invalid request: expected JSON") from None
+    if not isinstance(fields, dict):
+        raise RequestError(400, "Invalid request: expected a JSON object")
+    for value in fields.values():
+        _check_unicode(value if isinstance(value, list) else [value])
+    return fields
+
+
+class _Decoder(json.JSONDecoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
+
+
+def _check_unicode(values: Sequence[Any]) -> None:
+    try:
+        for value in values:
+            if isinstance(value, str):
+                value.encode()
+    except UnicodeEncodeError:
+        raise RequestError(400, "Invalid request: expected text in Unicode") from None

@@ -8,7 +8,6 @@ import secrets
 import threading
 import time
 import urllib.parse
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
@@ -20,9 +19,15 @@ from transformer.documents.passages import Options, Passage
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
-from transformer.serving.languages import Pair, check_pair, detected, languages
 from transformer.serving.maps import MappedTranslation
-from transformer.serving.service import Reading, Service
+from transformer.serving.service import (
+    Pair,
+    Reading,
+    Service,
+    check_pair,
+    detected,
+    languages,
+)
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
 from transformer.text.markup import MarkedText, split_at_marks
@@ -45,7 +50,7 @@ class Api:
     def __init__(self, service: Service, limits: ServeConfig, metrics: "Metrics") -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
-        self._files: OrderedDict[str, tuple[float, bytes, str]] = OrderedDict()
+        self._files: dict[str, tuple[float, bytes, str]] = {}
         self._changing = threading.Lock()  # the files
 
     @property
@@ -188,23 +193,24 @@ class Api:
         written = await self._workers.write(content, suffix, options, filled)
         note, suffix = formats.FORMATS[suffix].note, formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
-        self._keep(kept, written, f"{stem}_{target}{suffix}")
+        with self._changing:
+            self._files[kept] = time.monotonic() + KEPT_SECONDS, written, f"{stem}_{target}{suffix}"
+        self.tidy()
         return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files."""
         self._workers.close()
 
-    def _keep(self, name: str, content: bytes, shown: str) -> None:
+    def tidy(self) -> None:
+        """Drops what is too old or too much of the files, and glossaries that were asked with."""
+        known_glossary.cache_clear()
         with self._changing:
-            self._files[name] = time.monotonic() + KEPT_SECONDS, content, shown
             size = sum(len(kept) for _, kept, _ in self._files.values())
-            while self._files:
-                ends, oldest, _ = next(iter(self._files.values()))
-                if ends > time.monotonic() and (size <= KEPT_BYTES or len(self._files) == 1):
-                    break
-                self._files.popitem(last=False)
-                size -= len(oldest)
+            for name, (ends, content, _) in [*self._files.items()]:  # the oldest first
+                if ends <= time.monotonic() or (size > KEPT_BYTES and len(self._files) > 1):
+                    del self._files[name]
+                    size -= len(content)
 
     def fetch(self, name: str) -> tuple[bytes, str, str]:
         """GET /download_file: content, media type and disposition of a translated file."""

@@ -29,7 +29,7 @@ import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.access import RequestError
 from transformer.serving.admission import Admission, Answer
-from transformer.serving.api import Api, known_glossary
+from transformer.serving.api import Api
 from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
 from transformer.serving.operations import (
@@ -79,7 +79,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     async def life(_: FastAPI) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(LoopErrors())
         await asyncio.to_thread(service.start)
-        tidying = asyncio.create_task(_tidied())
+        tidying = asyncio.create_task(_tidied(api))
         yield
         tidying.cancel()
         await asyncio.to_thread(service.stop)
@@ -120,11 +120,11 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     return app
 
 
-async def _tidied() -> None:
+async def _tidied(api: Api) -> None:
     """Gives back, now and then, what no request needs any more: the allocator would keep it."""
     while True:
         await asyncio.sleep(TIDYING)
-        known_glossary.cache_clear()
+        api.tidy()
         gc.collect()
         if (glibc := _glibc()) is not None:
             await asyncio.to_thread(glibc.malloc_trim, 0)
@@ -191,6 +191,13 @@ def preferred(accepted: str) -> str:
     return max([(0.0, "en"), *wanted], key=lambda pair: pair[0])[1]
 
 
+def _at_once(make: Callable[[], Any]) -> Callable[[], Awaitable[Response]]:
+    async def endpoint() -> Response:
+        return JSONResponse(make())
+
+    return endpoint
+
+
 def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> None:
     """Every address of the API, with its description."""
 
@@ -223,17 +230,12 @@ def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> 
         content, media, disposition = api.fetch(name)
         return Response(content, media_type=media, headers={"Content-Disposition": disposition})
 
-    @app.get("/languages", **GETS["/languages"].described)
-    async def languages() -> Response:
-        return JSONResponse(api.languages())
-
-    @app.get("/frontend/settings", **GETS["/frontend/settings"].described)
-    async def settings() -> Response:
-        return JSONResponse(api.settings())
-
-    @app.get("/health", **GETS["/health"].described)
-    async def health() -> Response:
-        return JSONResponse({"status": "ok"})
+    for path, get in {
+        "/languages": api.languages,
+        "/frontend/settings": api.settings,
+        "/health": lambda: {"status": "ok"},
+    }.items():
+        app.get(path, **GETS[path].described)(_at_once(get))
 
     @app.get("/metrics", **GETS["/metrics"].described)
     async def prometheus(request: Request) -> Response:

@@ -22,9 +22,16 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from transformer.serving.access import RequestError
-from transformer.serving.body import Upload
 
 MOST_IDS = 4096  # of a prefix
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that came in a form."""
+
+    name: str
+    content: bytes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -2,16 +2,19 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
 from transformer.explain.alignment import Alternative, align, alternatives
+from transformer.serving.access import RequestError
 from transformer.serving.maps import Maps
 from transformer.serving.scheduler import Observer, Scheduler
+from transformer.serving.schema import Detected, Language
 from transformer.text.glossary import Glossary
+from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
 from transformer.translation.translator import (
@@ -23,6 +26,7 @@ from transformer.translation.translator import (
 )
 
 Pair = tuple[str, str]
+DETECT_CHARS = 2000  # that are enough to tell a language by
 BATCH_CHARS, FEWEST_CHARS = 4096, 32  # of a batch; what the shortest sentence counts for
 ALONE, ALIGNED = 1024, 4  # what a prefix or alternatives count for; times a sentence, its alignment
 
@@ -182,3 +186,39 @@ def _cost(item: Segment | Inspection) -> int:
     if isinstance(item, Segment):
         return max(FEWEST_CHARS, len(item.text))
     return ALONE if item.prefix else ALIGNED * _cost(item.sentence)
+
+
+def check_pair(pair: Pair, pairs: Collection[Pair]) -> Pair:
+    """A direction that is served, or a language into itself; anything else is refused."""
+    known = {lang for served in pairs for lang in served}
+    for lang in pair:
+        if lang not in known:
+            raise RequestError(400, f"{lang[:20]} is not supported")
+    if pair[0] != pair[1] and pair not in pairs:
+        raise RequestError(400, f"{pair[0]} to {pair[1]} is not supported")
+    return pair
+
+
+def languages(pairs: Collection[Pair]) -> list[Language]:
+    """Each language and what it can be translated to."""
+    codes = dict.fromkeys(lang for pair in pairs for lang in pair)
+    return [
+        {
+            "code": code,
+            "name": NAMES.get(code, code),
+            "targets": [*dict.fromkeys([*(t for s, t in pairs if s == code), code])],
+        }
+        for code in codes
+    ]
+
+
+def detected(text: str) -> list[Detected]:
+    """The languages that a text may be in, likeliest first, with per cent."""
+    likeliest = detect(text[:DETECT_CHARS])
+    shares = dict.fromkeys(LANGUAGES, 1 - likeliest.confidence) | {
+        likeliest.lang: likeliest.confidence
+    }
+    return [
+        {"confidence": round(100 * share, 1), "language": lang}
+        for lang, share in sorted(shares.items(), key=lambda item: -item[1])
+    ]

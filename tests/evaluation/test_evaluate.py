@@ -13,7 +13,7 @@ from scripts import evaluate as script
 from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
-from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
+from transformer.evaluation.evaluate import EvaluationRequest, evaluate, open_system, set_names
 from transformer.evaluation.report import machine
 
 PAIRS = [
@@ -247,6 +247,15 @@ def test_a_file_that_is_no_text_is_refused(lines: Path) -> None:
 def test_a_missing_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"checkpoint folder or a text file .* does not exist"):
         evaluate(request(tmp_path / "nothing"))
+
+
+def test_a_released_model_is_known_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    system = open_system("en-es", request(Path("en-es")))
+    assert system.translator is not None
+    assert system.translator.src_lang == "en"
 
 
 def test_an_earlier_report_without_the_set_is_refused(model: Path) -> None:

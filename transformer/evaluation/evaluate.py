@@ -3,6 +3,7 @@
 A system is a checkpoint, or translations that exist already.
 """
 
+import contextlib
 import itertools
 import logging
 import re
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.locate import find, read_metrics
 from transformer.command import able_to
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
@@ -130,6 +131,9 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     set is known.
     """
     path = Path(spec)
+    if not path.exists():
+        with contextlib.suppress(UserError):
+            path = find(path)  # the name of a released model
     if not path.exists():
         raise UserError(
             f"expected a checkpoint folder or a text file of translations; {spec} does not exist"

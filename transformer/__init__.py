@@ -27,8 +27,9 @@ _HOMES = {"load": "translation.directions", "Translator": "translation.translato
           "Tokenizer": "text.tokenizer", "ModelConfig": "config", "DecodeConfig": "config",
           "UserError": "config"}  # fmt: skip
 
+if not TYPE_CHECKING:  # which would take any name for one of these
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

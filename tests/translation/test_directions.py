@@ -37,7 +37,7 @@ def test_the_public_names_are_there_when_they_are_used() -> None:
     assert transformer.Translator is Translator
     assert all(getattr(transformer, name) for name in transformer.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Guarded'"):
-        transformer.Guarded  # noqa: B018  # type: ignore[attr-defined]
+        transformer.Guarded  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.fixture

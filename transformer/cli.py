@@ -297,10 +297,7 @@ def _complete(shell: str) -> None:
 
 
 def run(args: argparse.Namespace, is_literal: bool = False) -> None:
-    """Translates what the arguments name; raises UserError for what a person can mend.
-
-    `is_literal`: texts are no names of files.
-    """
+    """Does what the arguments ask for, texts being no files if `is_literal`; raises UserErrors."""
     if "completion" in args:
         return _complete(args.completion)
     if getattr(args, "version", False):

@@ -88,10 +88,7 @@ def append_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keeps a folder, which is made, for this process; a UserError names who has it already.
-
-    The system gives it free when the process ends, however it does.
-    """
+    """Keeps a folder, which is made, for the life of this process; UserError: who has it."""
     path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -136,10 +136,7 @@ def analyse(
     n_bootstrap: int = N_BOOTSTRAP,
     known: Set[str] = frozenset(),
 ) -> SetReport:
-    """Finds all that a report says of a translated test set; `baseline` names the other system.
-
-    `known` are the words of the training text, if they are at hand.
-    """
+    """All that a report says of a translated set; `known` are the words of the training text."""
     memory: Memory = {}
     hypotheses, references = test_set.hypotheses, test_set.references
     chrf = sentence_chrf(hypotheses, references)
@@ -166,10 +163,7 @@ def analyse(
 
 
 def one_line(text: str) -> str:
-    """The text as a file can hold it: a space for each line break of any kind, none at its end.
-
-    Half a surrogate pair, which no file can hold, becomes a question mark.
-    """
+    """The text as a file can hold it: a space for each line break, ? for half a surrogate pair."""
     return " ".join(text.encode("utf-8", "replace").decode().splitlines()).rstrip()
 
 

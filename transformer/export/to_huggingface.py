@@ -115,10 +115,7 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def huggingface_model(model: Transformer) -> Any:
-    """A `MarianMTModel`, or a `PegasusForConditionalGeneration`, in float32 and evaluation mode.
-
-    UserError for learned positions, which neither has, or where transformers is not installed.
-    """
+    """A model of Marian or Pegasus in float32, to evaluate; UserError for learned positions."""
     config, library = model.config, _library()
     if config.positions != "sinusoidal":
         raise UserError(

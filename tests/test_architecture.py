@@ -3,14 +3,13 @@
 import ast
 import functools
 import importlib.util
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.processes import ROOT, python
+
 PACKAGE = ROOT / "transformer"
 # A package imports itself and those before it.
 ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "corpus", "decoding",
@@ -98,11 +97,9 @@ def test_only_the_command_line_prints(path: Path) -> None:
     assert path.name in to_stderr or not [c for c in calls if ast.unparse(c.func) == "print"]
 
 
-def python(code: str) -> None:
+def quiet(code: str) -> None:
     """Runs a program in a fresh interpreter; it must say nothing and end well."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = python("-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -113,14 +110,14 @@ def dotted(path: Path) -> str:
 def test_the_command_starts_without_torch() -> None:
     light = [dotted(path) for path in MODULES if home_of(path) in WITHOUT_TORCH]
     light += ["transformer", *(f"transformer.checkpoint.{name}" for name in TORCH_FREE)]
-    python(f"import sys, {', '.join(light)}\nassert 'torch' not in sys.modules")
-    python(f"import sys, transformer.cli\nassert not sys.modules.keys() & { ({*HOMES, 'numpy'})!r}")
+    quiet(f"import sys, {', '.join(light)}\nassert 'torch' not in sys.modules")
+    quiet(f"import sys, transformer.cli\nassert not sys.modules.keys() & { ({*HOMES, 'numpy'})!r}")
 
 
 def test_imports_have_no_effects() -> None:
     able = [path for path in MODULES if all(
         importlib.util.find_spec(name.split(".")[0]) for name in imported(path))]  # fmt: skip
-    python(
+    quiet(
         "import importlib, logging, os, random, signal, warnings, numpy, torch, accelerate\n"
         "def seen():\n"
         "    return (dict(os.environ), os.getcwd(), torch.get_num_threads(),\n"

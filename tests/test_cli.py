@@ -11,15 +11,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from tests.processes import environment, python
 from transformer import cli
 from transformer.checkpoint import locate
 from transformer.config import ComputeType, DecodeConfig
 from transformer.translation.translator import Translator
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ["El gato ve la casa.", "Nadie compra agua hoy.", "¿Quiere un libro?"]
 Run = Callable[..., tuple[int, str, str]]
 # In float32: PyTorch's int8 products of a sentence depend a little on those beside it, and a model
@@ -71,15 +72,11 @@ def on_stdin(tmp_path: Path) -> Iterator[Callable[[bytes], None]]:
 def process(random_checkpoint: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """The command in a process of its own, with pipes to and from it."""
     flags = ["--model", str(random_checkpoint), *FLAGS, "--no-guard"]
-    started = subprocess.Popen(
-        [sys.executable, "-m", "transformer", *flags],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-    )
-    with started:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-m", "transformer", *flags], env=environment(),
+        stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0,
+    ) as started:  # fmt: skip
         yield started
         started.kill()
 
@@ -108,11 +105,6 @@ def test_standard_input_gives_a_line_for_each_line(
     assert run() == lines
     on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
     assert run("--input", "-", "--output", "-") == lines
-
-
-def test_nothing_on_standard_input_gives_nothing(
-    run: Run, on_stdin: Callable[[bytes], None]
-) -> None:
     on_stdin(b"")
     assert run() == (0, "", "")
 
@@ -150,15 +142,7 @@ def test_json_holds_all_translations_that_are_asked_for(run: Run) -> None:
     code, out, _ = run("--json", "--beam-size", 3, "--n-best", 2, TEXTS[0])
     (record,) = (json.loads(line) for line in out.splitlines())
     assert code == 0
-    assert list(record) == [
-        "source",
-        "translation",
-        "score",
-        "tokens",
-        "n_best",
-        "langs",
-        "warnings",
-    ]
+    assert [*record] == ["source", "translation", "score", "tokens", "n_best", "langs", "warnings"]
     assert len(record["n_best"]) == 2
     assert record["n_best"][0] == {name: record[name] for name in list(record)[1:4]}
 
@@ -304,84 +288,60 @@ def test_a_glossary_decides_how_terms_are_written(run: Run, tmp_path: Path) -> N
 # How it ends
 
 
+def streams(process: "subprocess.Popen[bytes]") -> list[IO[bytes]]:
+    return [one for one in (process.stdin, process.stdout, process.stderr) if one]
+
+
 def test_each_line_is_answered_before_the_next_and_ctrl_c_ends_it(
     process: "subprocess.Popen[bytes]", translations: list[str]
 ) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
+    stdin, stdout, stderr = streams(process)
     for text, translation in zip(TEXTS, translations, strict=True):
-        process.stdin.write(f"{text}\n".encode())
-        assert process.stdout.readline().decode() == f"{translation}\n"
+        stdin.write(f"{text}\n".encode())
+        assert stdout.readline().decode() == f"{translation}\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
-    assert process.stderr.read() == b"translate: stopped\n"
+    assert stderr.read() == b"translate: stopped\n"
 
 
 def test_a_reader_that_goes_ends_it_quietly(process: "subprocess.Popen[bytes]") -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdin.write(b"El gato.\n")
-    assert process.stdout.readline()
-    process.stdout.close()
-    process.stdin.write(b"Nadie.\n")  # and more may come: standard input stays open
+    stdin, stdout, stderr = streams(process)
+    stdin.write(b"El gato.\n")
+    assert stdout.readline()
+    stdout.close()
+    stdin.write(b"Nadie.\n")  # and more may come: standard input stays open
     assert process.wait(60) == 141
-    said = b"translate: stopped: the reader of the output has closed it\n"
-    assert process.stderr.read() == said
+    assert stderr.read() == b"translate: stopped: the reader of the output has closed it\n"
 
 
 # What it needs
 
 
-def python(code: str, *args: object) -> str:
-    """What a program prints to standard output in a fresh interpreter; it must end well."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, args)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+def test_help_and_mistakes_are_answered_without_torch(random_checkpoint: Path) -> None:
+    calls = {
+        "--help": 0, "--speed 9": 2, "--from es --to es hola": 2, "--from en hola": 2,
+        "--input a.txt hola": 2, "--input /nothing/a.txt": 2, "--output /nothing/a.txt hola": 2,
+        "--n-best 2 hola": 2, "--model /nothing hola": 2,
+    }  # fmt: skip
+    code = (
+        "import sys\nfrom transformer import cli\n"
+        "for flags in sys.argv[2:]:\n"
+        "    try:\n        code = cli.main(['--model', sys.argv[1], *flags.split()])\n"
+        "    except SystemExit as ended:\n        code = ended.code\n"
+        "    print('\\ncode', code)\n"
+        "print(*sys.modules.keys() & {'torch', 'numpy', 'safetensors', 'sentencepiece'})\n"
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize(
-    ("flags", "code"),
-    [
-        (["--help"], 0),
-        (["--speed", "9"], 2),
-        (["--from", "es", "--to", "es", "hola"], 2),
-        (["--from", "en", "hola"], 2),
-        (["--input", "a.txt", "hola"], 2),
-        (["--input", "/nothing/a.txt"], 2),
-        (["--output", "/nothing/a.txt", "hola"], 2),
-        (["--n-best", "2", "hola"], 2),
-        (["--model", "/nothing", "hola"], 2),
-    ],
-)
-def test_help_and_mistakes_are_answered_without_torch(
-    random_checkpoint: Path, flags: list[str], code: int
-) -> None:
-    said = python(
-        "import sys\n"
-        "from transformer import cli\n"
-        "try:\n"
-        "    code = cli.main(sys.argv[1:])\n"
-        "except SystemExit as ended:\n"
-        "    code = ended.code\n"
-        "print()\n"
-        "print(code, *sys.modules.keys() & {'torch', 'numpy', 'safetensors', 'sentencepiece'})\n",
-        *("--model", random_checkpoint, *flags),
-    )
-    assert said.splitlines()[-1] == str(code)
+    done = python("-c", code, random_checkpoint, *calls)
+    codes = [line for line in done.stdout.splitlines() if line.startswith("code")]
+    assert codes == [f"code {code}" for code in calls.values()], done.stderr
+    assert done.stdout.endswith(f"{codes[-1]}\n\n")
 
 
 def test_a_translation_imports_what_it_needs_and_leaves_the_garbage_collector_on(
     random_checkpoint: Path,
 ) -> None:
-    said = python(
+    done = python(
+        "-c",
         "import gc, sys, torch\n"
         "before = {*sys.modules}\n"
         "from transformer import cli\n"
@@ -390,7 +350,8 @@ def test_a_translation_imports_what_it_needs_and_leaves_the_garbage_collector_on
         "print(*{*sys.modules} - before)\n",
         *("--model", random_checkpoint, "--device", "cpu", *TEXTS),
     )
-    modules = said.splitlines()[-1].split()
+    assert done.returncode == 0, done.stderr
+    modules = done.stdout.splitlines()[-1].split()
     tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names
     assert tops - {"numpy"} == {"transformer", "safetensors", "sentencepiece"}
     # Torch's compiler, which some of its functions import unasked, would take another second.

@@ -1,18 +1,17 @@
 """The whole story through the commands that a person types: train, translate, evaluate."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.processes import ROOT, python, tsv
+
 SETTINGS = {
-    "preset": "tiny", "d-model": 32, "n-heads": 2, "n-encoder-layers": 1, "n-decoder-layers": 1,
+    "preset": "tiny", "d-model": 64, "n-heads": 2, "n-encoder-layers": 1, "n-decoder-layers": 1,
     "d-ff": 64, "max-len": 64, "vocab-size": 350, "max-steps": 60, "batch-tokens": 2000,
     "warmup": 30, "lr-scale": 2, "log-every": 20, "eval-every": 30, "eval-pairs": 8,
     "save-every": 30, "average": 2, "ema": 0.9,
@@ -20,32 +19,17 @@ SETTINGS = {
 Pairs = Sequence[tuple[str, str]]
 
 
-def write_tsv(path: Path, pairs: Pairs) -> Path:
-    """A corpus in a file."""
-    lines = ["es\ten", *(f"{src}\t{tgt}" for src, tgt in pairs)]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def run(*command: object, text: str = "") -> "subprocess.CompletedProcess[str]":
     """A Python command in a process of its own, which must end well."""
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "ACCELERATE_USE_CPU": "true"},
-        input=text,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )  # fmt: skip
+    done = python(*command, text=text, ACCELERATE_USE_CPU="true")
     assert done.returncode == 0, done.stderr
     return done
 
 
 def test_from_a_corpus_to_the_report_of_a_model(phrases: Pairs, tmp_path: Path) -> None:
-    train = write_tsv(tmp_path / "train.tsv", phrases[:400])
-    dev = write_tsv(tmp_path / "dev.tsv", phrases[400:420])
-    test = write_tsv(tmp_path / "test.tsv", phrases[420:440])
+    train = tsv(tmp_path / "train.tsv", phrases[:400])
+    dev = tsv(tmp_path / "dev.tsv", phrases[400:420])
+    test = tsv(tmp_path / "test.tsv", phrases[420:440])
     model = tmp_path / "run"
     files = ["--train", train, "--dev", dev, "--cache", tmp_path / "cache", "--output", model]
 

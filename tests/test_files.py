@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import environment
 from transformer.config import UserError
 from transformer.files import append_text, locked, read_bytes, replaced_folder, write_text
 
-ROOT = Path(__file__).resolve().parent.parent
 HOLD = """
 import sys
 from pathlib import Path
@@ -84,9 +84,8 @@ def test_what_is_no_file_or_too_large_is_not_read(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_names_the_process_and_is_free_when_that_is_killed(tmp_path: Path) -> None:
     folder, command = tmp_path / "run", [sys.executable, "-c", HOLD, str(tmp_path / "run")]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"

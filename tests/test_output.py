@@ -1,27 +1,26 @@
 """What `translate` has done is not lost: bytes, Ctrl-C, full disks, closed outputs."""
 
-import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.processes import ROOT, environment
 from transformer import cli
 
-ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["--device", "cpu", "--compute-type", "float32", "--no-guard"]
 LINES = ["El gato ve la casa.", "Nadie compra agua hoy.", "¿Quiere un libro?", "Hola."]
 
 
-def shell(model: Path, command: str) -> tuple[int, str]:
+def shell(command: str) -> tuple[int, str]:
     """Exit code and standard error of a command of the shell in which $translate is ours."""
+    translate = f"{sys.executable} -m transformer --model es-en {' '.join(FLAGS)}"
     done = subprocess.run(
-        ["bash", "-c", command],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "translate": f"{sys.executable} -m transformer --model {model} {' '.join(FLAGS)}"},
-        cwd=ROOT / "data", capture_output=True, text=True, check=False, timeout=120,
+        ["bash", "-c", command], env=environment(translate=translate), cwd=ROOT / "data",
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     return done.returncode, done.stderr
 
@@ -37,18 +36,14 @@ def shell(model: Path, command: str) -> tuple[int, str]:
         ("$translate --selftest >/dev/full", "cannot write standard output: No space left"),
     ],
 )
-def test_an_output_that_is_full_or_closed_is_one_line(
-    random_checkpoint: Path, command: str, said: str
-) -> None:
-    if "selftest" in command:
-        command = command.replace("--selftest", "--selftest --model es-en")
-    code, err = shell(random_checkpoint, command)
+def test_an_output_that_is_full_or_closed_is_one_line(command: str, said: str) -> None:
+    code, err = shell(command)
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith(f"translate: {said}")
 
 
-def test_what_would_go_to_a_closed_standard_error_is_dropped(random_checkpoint: Path) -> None:
-    assert shell(random_checkpoint, "$translate --from es --to es hola 2>&-") == (2, "")
+def test_what_would_go_to_a_closed_standard_error_is_dropped() -> None:
+    assert shell("$translate --from es --to es hola 2>&-") == (2, "")
 
 
 def translate(model: Path, *flags: object) -> int:
@@ -75,19 +70,19 @@ def test_a_bad_byte_loses_nothing_and_resuming_gives_what_one_run_gives(
     assert not part.exists()
 
 
-def test_ctrl_c_keeps_what_is_done(random_checkpoint: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "transformer", "--model", str(random_checkpoint), *FLAGS]
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "transformer", "--model", "es-en", *FLAGS]
     part = tmp_path / "out.part"
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env=environment(),
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
     ) as process:  # fmt: skip
         assert process.stdin
         assert process.stderr
         process.stdin.write(f"{LINES[0]}\n".encode())
         while not (part.exists() and part.stat().st_size) and process.poll() is None:
-            pass
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         told = f"translate: stopped; what is done is in {part}, --resume goes on behind it\n"

@@ -1,7 +1,6 @@
 """What must hold for large inputs. Slow: `pytest -m slow tests/test_scale.py -s` prints figures."""
 
 import itertools
-import os
 import subprocess
 import sys
 import time
@@ -10,7 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.processes import ROOT, environment
+
 PREPARE = """
 import sys
 from pathlib import Path
@@ -28,8 +28,7 @@ def peak_memory(command: list[str]) -> tuple[float, float]:
     Memory is counted as proportional set size: what processes share counts once.
     """
     start, peak = time.monotonic(), 0
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment) as child:
+    with subprocess.Popen(command, env=environment()) as child:
         while child.poll() is None:
             peak = max(peak, _tree(psutil.Process(child.pid)))
             time.sleep(0.5)

@@ -28,7 +28,8 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def _train(flags: list[str], log: Path) -> None:
+def run_training(flags: list[str], log: Path) -> None:
+    """All that the command does, in a process of its own that says it to a log."""
     from scripts import train  # what it imports is there already
 
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -54,7 +55,7 @@ class Training:
         self._context.set_forkserver_preload(["scripts.train", "matplotlib.pyplot"])
 
     def start(self) -> "mp.process.BaseProcess":
-        process = self._context.Process(target=_train, args=(self._flags, self.log))
+        process = self._context.Process(target=run_training, args=(self._flags, self.log))
         process.start()
         return process
 

@@ -17,13 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load, save_file
 
-from transformer.checkpoint.tensors import (
-    SCALE,
-    quantise_rows,
-    read,
-    read_weights,
-    weight_shapes,
-)
+from transformer.checkpoint.tensors import SCALE, quantise_rows, read, read_weights, weight_shapes
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 

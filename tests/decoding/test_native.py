@@ -1,11 +1,9 @@
 """The native decoder: against the plain model, against integer arithmetic, and against misuse."""
 
 import itertools
-import os
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.processes import ROOT, python
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.decoding import decoder as decoder_module
@@ -24,7 +23,6 @@ from transformer.decoding.native import NativeDecoder
 from transformer.decoding.search import BatchDecoder
 from transformer.model import Transformer
 
-ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[..., Transformer]
 Searched = tuple[Transformer, DecodeConfig, list[list[Hypothesis]]]
 SIZES = {"d_model": 64, "n_heads": 4, "d_ff": 128, "vocab_size": 197, "max_len": 40}
@@ -299,18 +297,12 @@ def test_any_calls_end_in_results_or_an_error(make_model: Make, n_calls: int) ->
     assert n_calls / 30 < errors < n_calls / 2.5
 
 
-def python(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], text=True, capture_output=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )  # fmt: skip
-
-
 def test_a_translation_imports_no_torch() -> None:
     done = python(
+        "-c",
         "import sys\nfrom transformer.cli import main\n"
         "assert main(['hola']) == 0\nassert main(['--selftest', '--from', 'es']) == 0\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'"
+        "assert 'torch' not in sys.modules, 'torch was imported'",
     )
     assert done.returncode == 0, done.stderr
 
@@ -335,7 +327,7 @@ def passes(built: Path, **environment: str) -> None:
         "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', "
         "'-k', 'calls or read or overflow or alone or prefix or alignment', sys.argv[2]]))"
     )
-    done = python(code, str(built), __file__, **environment)
+    done = python("-c", code, built, __file__, **environment)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 

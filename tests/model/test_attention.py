@@ -7,13 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from transformer.model import (
-    KV,
-    MultiHeadAttention,
-    attention_weights,
-    causal_mask,
-    padding_mask,
-)
+from transformer.model import KV, MultiHeadAttention, attention_weights, causal_mask, padding_mask
 
 B, Q, K, H, C = 2, 5, 7, 3, 4
 D = H * C

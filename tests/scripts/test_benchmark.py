@@ -4,6 +4,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,8 @@ def test_numbers_that_leave_nothing_to_measure_are_refused() -> None:
 def test_one_command_measures_and_prints(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(teams, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+
     def team(name: str, folder: Path) -> teams.Team:
         if "native" not in name:
             raise UserError("it is not installed")

@@ -105,8 +105,7 @@ def test_frequent_words_come_in_the_order_of_their_frequency_the_others_sorted()
 
 
 @pytest.mark.parametrize(
-    ("lang", "frequent", "known"),
-    [("es", "biblioteca", "mesa"), ("en", "library", "table")],
+    ("lang", "frequent", "known"), [("es", "biblioteca", "mesa"), ("en", "library", "table")]
 )
 def test_the_tables_hold_what_is_frequent_and_what_is_rare(
     lang: str, frequent: str, known: str

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from tests.processes import ROOT, tsv
 from tests.training.runs import (
     LANGS,
     MODEL,
     N_PAIRS,
-    ROOT,
     SETTINGS,
     Pairs,
     Start,
@@ -81,6 +81,5 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, phrases: Pairs) -> Path:
     """A folder with a training and a development set; the token cache comes to lie beside them."""
     folder = tmp_path_factory.mktemp("corpus")
     for name, pairs in (("phrases", phrases[:N_PAIRS]), ("dev", phrases[-4:])):
-        lines = ["es\ten", *(f"{src}\t{tgt}" for src, tgt in pairs)]
-        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        tsv(folder / f"{name}.tsv", pairs)
     return folder

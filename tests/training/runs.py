@@ -2,10 +2,11 @@
 
 import itertools
 import json
+import multiprocessing
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 import torch
 from accelerate.state import AcceleratorState, GradientState
 
+from scripts.fuzz.training import run_training
+from tests.processes import ROOT
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.corpus.batching import Chunks, TokenPairs
@@ -20,7 +23,6 @@ from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.trainer import Trainer
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "train.py"
 LANGS = ("es", "en")
 SIZES = {"d_model": 16, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 32}
@@ -104,9 +106,21 @@ def command(corpus: Path, output: Path, **changes: object) -> list[str]:
     return list(itertools.chain(*flags))
 
 
-def wait_for_records(process: "subprocess.Popen[str]", folder: Path, number: int) -> None:
+def started(flags: list[str], log: Path) -> BaseProcess:
+    """scripts/train.py in a process of its own, which has the imports behind it; it writes a log.
+
+    It is forked of one that has nothing else, so that it begins at once.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["scripts.fuzz.training", "scripts.train"])
+    process = context.Process(target=run_training, args=(flags, log))
+    process.start()
+    return process
+
+
+def wait_for_records(process: BaseProcess, folder: Path, number: int) -> None:
     """Until a run has reported so often; fails when it ends before."""
     path = folder / "metrics.jsonl"
     while not path.is_file() or path.read_bytes().count(b"\n") < number:
-        assert process.poll() is None, process.communicate()[1]
+        assert process.is_alive()
         time.sleep(0.002)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from scripts import train
+from tests.processes import tsv
 from tests.training.runs import SIZES, Pairs
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import find
@@ -19,11 +20,6 @@ from transformer.training.fine_tune import mean
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 UNIT = '<tu><tuv xml:lang="es"><seg>{}</seg></tuv><tuv xml:lang="en"><seg>{}</seg></tuv></tu>'
-
-
-def tsv(path: Path, pairs: Pairs) -> Path:
-    path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -43,9 +39,10 @@ def flags(tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer) -> list[s
     return [f"--{name}={value}" for name, value in given.items()]
 
 
-def test_a_model_goes_on_with_own_text_and_says_what_that_changed(
-    flags: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
+    flags: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     caplog.set_level(logging.INFO)
     assert train.main(flags) == 0
     run = tmp_path / "run"
@@ -68,17 +65,10 @@ def test_a_model_goes_on_with_own_text_and_says_what_that_changed(
         row = f"| {name} | {outcome['before'][name]:.1f} | {outcome['after'][name]:.1f} |"
         assert row in card
     assert "BLEU before and after: own" in caplog.text
-
-
-def test_a_fine_tuning_that_is_done_is_not_done_again(
-    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert train.main(flags) == 0
-    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    done = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     monkeypatch.setattr(fine_tune, "mean", None)  # it would need that
     assert train.main(flags) == 0
-    after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    assert after == before
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == done
 
 
 def test_a_model_of_both_directions_is_tuned_in_both(flags: list[str], tmp_path: Path) -> None:
@@ -118,13 +108,9 @@ def test_weights_between_two_models_are_their_weighted_mean() -> None:
     ],
 )
 def test_what_does_not_go_with_fine_tuning_is_refused(
-    flags: list[str],
-    more: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    flags: list[str], more: list[str], said: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     Path("bad.tsv").write_text("es\ten\nhola\n")
     assert train.main([*flags, *more]) == 2

@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.training.runs import (
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, UserError
-from transformer.corpus.batching import Chunks, TokenPairs
+from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.optimizer import learning_rate
 from transformer.training.run import Ending
@@ -50,6 +51,20 @@ def turns_and_state(
 def straight(turns_and_state: tuple[int, dict[str, Any]]) -> dict[str, Any]:
     """The state after a run that was never stopped."""
     return turns_and_state[1]
+
+
+Interrupts = Callable[..., PreparedCorpus]
+
+
+@pytest.fixture
+def interrupting(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Interrupts:
+    """Makes a corpus that sends signals when a pair is read for the n-th time."""
+
+    def make(at: int, *signals: signal.Signals) -> PreparedCorpus:
+        kind = partial(Interrupting, at=at, signals=signals)
+        return prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+
+    return make
 
 
 @pytest.mark.parametrize("stops", ["1", "border-1", "border", "border+1", "2 7 12"])
@@ -95,13 +110,10 @@ def test_a_run_with_muon_cools_down_as_if_it_had_not_been_stopped(
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_training_after_a_save(
     start: Start, tmp_path: Path, straight: dict[str, Any], sent: signal.Signals,
-    phrases: Pairs, phrase_tokenizer: Tokenizer,
+    interrupting: Interrupts,
 ) -> None:  # fmt: skip
-    def kind(*sides: Chunks) -> TokenPairs:
-        return Interrupting(*sides, at=2 * N_PAIRS - 20, signals=[sent])
-
     before = signal.getsignal(sent)
-    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    data = interrupting(2 * N_PAIRS - 20, sent)
     interrupted = start(tmp_path / "stopped", data=data, max_steps=N_STEPS)
     assert interrupted.run() is Ending.STOPPED
     assert signal.getsignal(sent) is before
@@ -112,13 +124,9 @@ def test_a_signal_ends_training_after_a_save(
 
 
 def test_a_second_signal_does_what_it_always_did(
-    start: Start, tmp_path: Path, straight: dict[str, Any], phrases: Pairs,
-    phrase_tokenizer: Tokenizer,
-) -> None:  # fmt: skip
-    def kind(*sides: Chunks) -> TokenPairs:
-        return Interrupting(*sides, at=2 * N_PAIRS - 20, signals=[signal.SIGINT] * 2)
-
-    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    start: Start, tmp_path: Path, straight: dict[str, Any], interrupting: Interrupts
+) -> None:
+    data = interrupting(2 * N_PAIRS - 20, signal.SIGINT, signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         start(tmp_path / "stopped", data=data, max_steps=N_STEPS).run()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -165,14 +173,11 @@ def test_a_loss_that_is_not_finite_leaves_the_last_checkpoint_as_it_was(
 
 
 def test_a_signal_does_not_save_weights_of_a_loss_that_is_not_finite(
-    start: Start, tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer
+    start: Start, tmp_path: Path, interrupting: Interrupts
 ) -> None:
-    def kind(*sides: Chunks) -> TokenPairs:
-        return Interrupting(*sides, at=2 * N_PAIRS, signals=[signal.SIGTERM])
-
     start(tmp_path, max_steps=5).run()
     before = state(tmp_path)
-    data = prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer, kind)
+    data = interrupting(2 * N_PAIRS, signal.SIGTERM)
     rare = {"log_every": 100, "save_every": 100, "max_steps": 50}
     with pytest.raises(UserError, match="expected a finite loss"):
         start(tmp_path, data=data, lr_scale=1e38, **rare).run()
@@ -206,9 +211,15 @@ def test_a_full_disk_is_one_line_and_the_run_ends_as_if_it_had_not_been(
 
 @pytest.mark.parametrize(
     ("name", "damage"),
-    [("training.safetensors", "flip"), ("training.safetensors", "gone"), ("training.json", "cut"),
-     ("model.safetensors", "gone"), ("config.json", "gone"), ("tokenizer.model", "flip")],
-)  # fmt: skip
+    [
+        ("training.safetensors", "flip"),
+        ("training.safetensors", "gone"),
+        ("training.json", "cut"),
+        ("model.safetensors", "gone"),
+        ("config.json", "gone"),
+        ("tokenizer.model", "flip"),
+    ],
+)
 def test_a_broken_last_checkpoint_offers_the_newest_that_is_whole(
     name: str, damage: str, start: Start, tmp_path: Path
 ) -> None:

@@ -1,26 +1,29 @@
 """A whole training: where a run begins, what it refuses, killed, launched and started again."""
 
+import itertools
 import json
 import logging
 import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from scripts import train
+from tests.processes import python, tsv
 from tests.training.runs import (
     SCRIPT,
+    SIZES,
     averaged_gradients,
     command,
+    started,
     state,
     wait_for_records,
 )
@@ -29,23 +32,22 @@ from transformer.checkpoint import locate, weights
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, ModelConfig, UserError
+from transformer.corpus.readers import read_pairs
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 PAIRS = [(f"el gato {i} come pan", f"the cat {i} eats bread") for i in range(60)]
-CONFIG = {"d_model": 16, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 32,
-          "max_len": 32, "norm": "pre"}  # fmt: skip
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     """A small corpus, and a checkpoint of a small model that was not trained on it."""
-    corpus = tmp_path / "train.tsv"
-    corpus.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
+    corpus = tsv(tmp_path / "train.tsv", PAIRS)
     tokenizer = Tokenizer.train([text for pair in PAIRS for text in pair], 300)
     torch.manual_seed(7)
-    model = Transformer(ModelConfig(**CONFIG, vocab_size=tokenizer.vocab_size))  # type: ignore[arg-type]
+    config: dict[str, Any] = {**SIZES, "max_len": 32, "norm": "pre"}
+    model = Transformer(ModelConfig(**config, vocab_size=tokenizer.vocab_size))
     before = tmp_path / "before"
     weights.save(before, model.state_dict(), model.config, tokenizer, [("es", "en")], "a card\n")
     return {"corpus": corpus, "before": before, "output": tmp_path / "run", "cache": tmp_path / "c"}
@@ -89,10 +91,7 @@ def test_a_run_begins_with_a_checkpoint_made_larger(files: dict[str, Path]) -> N
     ],
 )
 def test_another_shape_than_that_of_the_checkpoint_is_refused(
-    files: dict[str, Path],
-    more: list[str],
-    said: str,
-    capsys: pytest.CaptureFixture[str],
+    files: dict[str, Path], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train.main(arguments(files, *more)) == 2
     assert said in capsys.readouterr().err
@@ -117,21 +116,17 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
 ) -> None:
     flags = {"max_steps": 100, "warmup": 50}
     assert script(command(corpus, tmp_path / "straight", **flags)) == 0
-    killed = tmp_path / "killed"
+    killed, log = tmp_path / "killed", tmp_path / "log"
     moments = sorted(random.sample(range(5, 70), 2))
     for sent, moment in zip((signal.SIGKILL, signal.SIGTERM), moments, strict=True):
         n_before = len(read_metrics(killed))  # one more: it is this process that trains
-        process = subprocess.Popen(
-            [sys.executable, SCRIPT, *command(corpus, killed, **flags)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = started(command(corpus, killed, **flags), log)
         wait_for_records(process, killed, max(moment, n_before + 1))
         time.sleep(random.random() / 100)
-        process.send_signal(sent)
-        errors = process.communicate()[1]
-        assert process.returncode == (0 if sent == signal.SIGTERM else -sent), errors
-    assert "stopped by SIGTERM, at step" in errors
+        os.kill(process.pid or 0, sent)
+        process.join()
+        assert process.exitcode == (0 if sent == signal.SIGTERM else -sent), log.read_text()
+    assert "stopped by SIGTERM, at step" in log.read_text()
     assert script(command(corpus, killed, **flags)) == 0
     assert state(killed) == state(tmp_path / "straight"), f"killed after {moments} records"
     assert [record["step"] for record in read_metrics(killed)] == list(range(1, 101))
@@ -140,27 +135,23 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
 def test_a_second_training_in_the_folder_names_the_first_and_leaves_it_alone(
     script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    run = tmp_path / "run"
     flags = {"max_steps": 100_000, "log_every": 1, "save_every": 100_000}
-    first = subprocess.Popen(
-        [sys.executable, SCRIPT, *command(corpus, tmp_path, **flags)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    first = started(command(corpus, run, **flags), tmp_path / "log")
     try:
-        wait_for_records(first, tmp_path, 3)
-        capsys.readouterr()
-        assert script(command(corpus, tmp_path, **flags)) == 2
+        wait_for_records(first, run, 3)
+        assert script(command(corpus, run, **flags)) == 2
         line = capsys.readouterr().err
-        assert f"expected {tmp_path} to be free, but it is in use by process {first.pid} " in line
+        assert f"expected {run} to be free, but it is in use by process {first.pid} " in line
         assert line.count("\n") == 1
-        wait_for_records(first, tmp_path, len(read_metrics(tmp_path)) + 2)
-        assert first.poll() is None
+        wait_for_records(first, run, len(read_metrics(run)) + 2)
+        assert first.is_alive()
     finally:
         first.kill()
-        first.communicate()
-    steps = [record["step"] for record in read_metrics(tmp_path)]
+        first.join()
+    steps = [record["step"] for record in read_metrics(run)]
     assert steps == list(range(1, len(steps) + 1))
-    assert script(command(corpus, tmp_path, max_steps=2)) == 0
+    assert script(command(corpus, run, max_steps=2)) == 0
 
 
 def test_a_run_whose_last_checkpoint_is_broken_goes_on_from_the_one_it_names(
@@ -183,14 +174,8 @@ def test_two_processes_train_as_one_with_twice_the_micro_batches(
 ) -> None:
     flags = {"max_steps": 20, "warmup": 400}
     assert script(command(corpus, tmp_path / "one", accumulate=2, **flags)) == 0
-    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--cpu"]
-    two = command(corpus, tmp_path / "two", accumulate=1, **flags)
-    done = subprocess.run(
-        [*launcher, "--num_processes", "2", str(SCRIPT), *two],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    launcher = ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", 2)
+    done = python(*launcher, SCRIPT, *command(corpus, tmp_path / "two", accumulate=1, **flags))
     assert done.returncode == 0, done.stderr
     assert "2 x cpu" in done.stderr
     card = (tmp_path / "two" / "last" / "README.md").read_text()
@@ -227,9 +212,8 @@ def test_the_same_command_with_other_settings_or_another_corpus_is_refused(
     capsys.readouterr()
     assert script(command(corpus, tmp_path, max_steps=2, warmup=5)) == 2
     assert "warmup was 4 and is 5" in capsys.readouterr().err
-    held_out = tmp_path / "test.tsv"  # pairs that are no longer trained on
-    lines = (corpus / "phrases.tsv").read_text(encoding="utf-8").splitlines()[:20]
-    held_out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pairs = read_pairs(str(corpus / "phrases.tsv"), "es", "en")
+    held_out = tsv(tmp_path / "test.tsv", itertools.islice(pairs, 19))  # no longer trained on
     assert script([*command(corpus, tmp_path, max_steps=2), "--test", held_out]) == 2
     assert "pairs kept was [100] and is [81]" in capsys.readouterr().err
 
@@ -248,10 +232,8 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
     flags = command(corpus, tmp_path / "on", max_steps=1)
     assert script([*flags, "--noise", "robust", "--noise-caps", "0.1"]) == 0
     noted = json.loads((tmp_path / "on" / "run.json").read_text())
-    assert {k: v for k, v in noted.items() if k.startswith("noise")} == {
-        **NOISE_PRESETS["robust"],
-        "noise_caps": 0.1,
-    }
+    rates = {name: value for name, value in noted.items() if name.startswith("noise")}
+    assert rates == {**NOISE_PRESETS["robust"], "noise_caps": 0.1}
 
 
 def test_a_run_needs_a_limit(

@@ -8,13 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.training.runs import (
-    MODEL,
-    Pairs,
-    Start,
-    averaged_gradients,
-    trained_tensors,
-)
+from tests.training.runs import MODEL, Pairs, Start, averaged_gradients, trained_tensors
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics

@@ -66,18 +66,14 @@ def test_a_vocabulary_that_is_made_now_has_slots(plain: Translator) -> None:
     assert GuardedTranslator(plain).has_slots
 
 
-def test_protected_tokens_pass_as_slots(
-    speaks: Speaks,
-) -> None:
+def test_protected_tokens_pass_as_slots(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text.replace("Hola", "Hello"))
     (result,) = guarded.translate(["Hola {name}, mira https://a.org/b."])
     assert (result.text, result.warnings) == ("Hello {name}, mira https://a.org/b.", ())
     assert spoken.asked == [f"Hola {SLOTS[0]}, mira {SLOTS[1]}."]
 
 
-def test_spanish_is_read_as_it_is_spelt(
-    speaks: Speaks,
-) -> None:
+def test_spanish_is_read_as_it_is_spelt(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text.replace("a", "o"))
     guarded.translate(["{name} viene manana?", "DONDE VIVE TU TIO?", "Casa azul."])
     assert spoken.asked[:3] == [f"¿{SLOTS[0]} viene mañana?", "¿Dónde vive tu tío?", "Casa azul."]
@@ -125,9 +121,7 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
     assert spoken.asked == [*texts[:4], title, "manzana", "madrid", title.capitalize()]
 
 
-def test_no_character_of_a_text_is_taken_for_what_is_kept(
-    speaks: Speaks,
-) -> None:
+def test_no_character_of_a_text_is_taken_for_what_is_kept(speaks: Speaks) -> None:
     guarded, _ = speaks(lambda text, _: text)
     texts = [f"Casa {mark} {{name}} manana." for mark in ("\ufffc", "\ufffd", *SLOTS)]
     for text, found in zip(texts, guarded.translate(texts), strict=True):
@@ -144,9 +138,7 @@ def test_what_the_model_loses_or_doubles_comes_out_once(
     assert [result.text.count(token) for token in ("{name}", "<b>", "</b>")] == [1, 1, 1]
 
 
-def test_no_part_of_a_sentence_vanishes(
-    speaks: Speaks,
-) -> None:
+def test_no_part_of_a_sentence_vanishes(speaks: Speaks) -> None:
     words = {"Te quiero": "I love you", "mucho": " "}
     guarded, _ = speaks(lambda text, _: words.get(text, "No."), has_slots=False)
     (result,) = guarded.translate(["Te quiero {name} mucho"])
@@ -174,9 +166,7 @@ def test_no_protected_token_is_ever_lost(
     assert [s.kind for s in find(result.text)] == [s.kind for s in find(text)]
 
 
-def test_capitals_are_translated_from_small_letters(
-    speaks: Speaks,
-) -> None:
+def test_capitals_are_translated_from_small_letters(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text)
     texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
     assert [result.text for result in guarded.translate(texts)] == texts
@@ -189,18 +179,14 @@ def test_capitals_are_translated_from_small_letters(
     ]
 
 
-def test_emoji_at_the_ends_are_carried_around_the_model(
-    speaks: Speaks,
-) -> None:
+def test_emoji_at_the_ends_are_carried_around_the_model(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text.upper())
     (result,) = guarded.translate(["🎉 Feliz día. 👍🏽❤️\n"])
     assert result.text == "🎉 FELIZ DÍA. 👍🏽❤️\n"
     assert spoken.asked == ["Feliz día."]
 
 
-def test_a_loop_is_tried_again_and_the_better_one_taken(
-    speaks: Speaks,
-) -> None:
+def test_a_loop_is_tried_again_and_the_better_one_taken(speaks: Speaks) -> None:
     def says(text: str, decode: DecodeConfig) -> str:
         return "A salad." if decode.no_repeat_ngram else "Salad salad salad."
 
@@ -209,9 +195,7 @@ def test_a_loop_is_tried_again_and_the_better_one_taken(
     assert (result.text, result.warnings) == ("A salad.", ())
 
 
-def test_a_lost_number_passes_as_a_slot(
-    speaks: Speaks,
-) -> None:
+def test_a_lost_number_passes_as_a_slot(speaks: Speaks) -> None:
     words = {"Nació en": "Born in", "con": "with", "gatos": "cats", "1916": "1619"}
 
     def says(text: str, _: DecodeConfig) -> str:
@@ -224,9 +208,7 @@ def test_a_lost_number_passes_as_a_slot(
     assert (result.text, result.warnings) == ("Born in 1916 with 2 cats.", ())
 
 
-def test_what_stays_wrong_is_a_warning(
-    speaks: Speaks,
-) -> None:
+def test_what_stays_wrong_is_a_warning(speaks: Speaks) -> None:
     guarded, _ = speaks(lambda *_: "la la la")
     (result, right) = guarded.translate(["Vino hoy. Vino ayer.", "123"])
     assert result.warnings == ("repetition",)

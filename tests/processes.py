@@ -1,0 +1,28 @@
+"""What several test files share: Python in processes of its own, and corpora in files."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def environment(**more: str) -> dict[str, str]:
+    """That of this process, for one that finds this repository and computes in one thread."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
+
+
+def python(*arguments: object, text: str = "", **more: str) -> "subprocess.CompletedProcess[str]":
+    """A run of Python to its end, with what it printed; `more` is of its environment."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], input=text, env=environment(**more),
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+
+def tsv(path: Path, pairs: Iterable[tuple[str, str]]) -> Path:
+    """A corpus of Spanish and English in a file."""
+    path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    return path

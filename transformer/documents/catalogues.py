@@ -1,7 +1,7 @@
 """Catalogues of translators: PO, XLIFF and TMX get what they lack; what is translated stays."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from transformer.config import UserError
 from transformer.documents import html
@@ -59,115 +59,93 @@ def _po_string(text: str) -> str:
     return "\n".join(f'"{line}"' for line in (["", *lines] if len(lines) > 1 else lines))
 
 
-class _Elements:
-    """Where the elements of a file end."""
+class _Catalogue:
+    """The elements of a file, and what is added behind some of them to be translated."""
 
-    def __init__(self, tokens: Sequence[html.Token]) -> None:
-        self._tokens, self._ends = tokens, html.closes(tokens, range(len(tokens)))
+    def __init__(self, content: bytes) -> None:
+        self.tokens = html.tokens_of(text_of(content), _XLIFF)
+        self.units: list[Unit] = []
+        self._ends = html.closes(self.tokens, range(len(self.tokens)))
+        self._added: dict[int, list[html.Token]] = {}
+
+    def elements(self, *names: str) -> Iterator[tuple[int, int]]:
+        """Where those with such a name begin and end, but for what is inside of them."""
+        done = 0
+        for place, token in enumerate(self.tokens):
+            if token.kind == "open" and token.name in names and place >= done:
+                done = self.end(place)
+                yield place, done
 
     def end(self, start: int) -> int:
-        """Behind the element that begins at a token; UserError where it has no end."""
-        if self._tokens[start].kind != "open":
-            return start + 1
+        """Where an element ends; UserError where it does not."""
         if start not in self._ends:
-            raise UserError(f"expected an end of <{self._tokens[start].name}>")
-        return self._ends[start] + 1
+            raise UserError(f"expected an end of <{self.tokens[start].name}>")
+        return self._ends[start]
+
+    def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
+        """A copy of tokens behind a place, and something around it."""
+        copies = [html.Token(t.source, t.kind, t.name) for t in self.tokens[first:stop]]
+        self.units += html.lines(copies, _XLIFF)
+        before, behind = (html.Token(text, "block") for text in around)
+        self._added[place] = [before, *copies, behind]
+
+    def opened(self) -> Opened:
+        """The passages, and the file with what was added."""
+        return self.units, lambda: "".join(
+            written.source
+            for place, token in enumerate(self.tokens)
+            for written in (token, *self._added.get(place, ()))
+        ).encode()
 
 
 def xliff(content: bytes, options: Options) -> Opened:
     """The segments of an XLIFF file, 1.2 or 2, without a translation."""
-    tokens = html.tokens_of(text_of(content), _XLIFF)
-    elements, written = _Elements(tokens), list[html.Token]()
-    units: list[Unit] = []
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        if token.kind == "open" and token.name in ("file", "xliff") and options.target:
+    file = _Catalogue(content)
+    tokens = file.tokens
+    for token in tokens:
+        if options.target and token.kind == "open" and token.name in ("file", "xliff"):
             name = "target-language" if token.name == "file" else "trgLang"
             values = html.attributes(token.source)
             if name.lower() in values:
                 token.source = html.with_values(token.source, {name.lower(): options.target})
             elif token.name == "file" and "source-language" in values:
                 token.source = f'{token.source[:-1]} {name}="{options.target}">'
-        if token.kind != "open" or token.name != "source":
-            written.append(token)
+    for start, end in file.elements("source"):
+        place = end + 1
+        while place < len(tokens) and not tokens[place].source.strip():
             place += 1
-            continue
-        end = elements.end(place)
-        written += tokens[place:end]
-        copies, own = _copies(tokens[place + 1 : end - 1])
-        space, target = _next(tokens, end)
-        if target is None:
-            place = end
-            units += own
-            written += [html.Token("<target>", "block"), *copies, html.Token("</target>", "block")]
-            continue
-        stop = elements.end(target)
-        place = stop
-        if "".join(token.source for token in tokens[target + 1 : stop - 1]).strip():
-            written += tokens[end:stop]
-            continue
-        units += own
-        head = f"{tokens[target].source.removesuffix('>').removesuffix('/').rstrip()}>"
-        written += [*space, html.Token(head, "block"), *copies, html.Token("</target>", "block")]
-    return units, lambda: "".join(token.source for token in written).encode()
-
-
-def _copies(tokens: Sequence[html.Token]) -> tuple[list[html.Token], list[Unit]]:
-    """The inside of a source once more, to be translated."""
-    copies = [html.Token(token.source, token.kind, token.name) for token in tokens]
-    return copies, [*html.lines(copies, _XLIFF)]
-
-
-def _next(tokens: Sequence[html.Token], start: int) -> tuple[Sequence[html.Token], int | None]:
-    """White space, and the target that follows it, if one does."""
-    place = start
-    while place < len(tokens) and not tokens[place].source.strip():
-        place += 1
-    is_target = (
-        place < len(tokens)
-        and tokens[place].name == "target"
-        and tokens[place].kind in ("open", "empty")
-    )
-    return tokens[start:place], place if is_target else None
+        target = tokens[place] if place < len(tokens) else tokens[end]
+        if target.name != "target" or target.kind not in ("open", "empty"):
+            file.add(end, start + 1, end, ("<target>", "</target>"))
+        elif target.kind == "empty":
+            target.source = f"{target.source.removesuffix('/>').rstrip()}>"
+            file.add(place, start + 1, end, ("", "</target>"))
+        elif not "".join(t.source for t in tokens[place + 1 : file.end(place)]).strip():
+            file.add(place, start + 1, end)
+    return file.opened()
 
 
 def tmx(content: bytes, options: Options) -> Opened:
     """The units of a TMX file that have a text in the source language and none in the target."""
     if not options.target:
         raise UserError("expected a target language for a TMX file")
-    tokens = html.tokens_of(text_of(content), _XLIFF)
-    elements, written = _Elements(tokens), list[html.Token]()
-    units: list[Unit] = []
-    place = 0
-    while place < len(tokens):
-        written.append(tokens[place])
-        place += 1
-        if tokens[place - 1].name != "tu" or tokens[place - 1].kind != "open":
-            continue
-        end = elements.end(place - 1)
+    file = _Catalogue(content)
+    for start, end in file.elements("tu"):
         variants = {
-            _code(tokens[i].source): i
-            for i in range(place, end)
-            if tokens[i].name == "tuv" and tokens[i].kind == "open"
+            _code(token.source): place
+            for place, token in enumerate(file.tokens[start:end], start)
+            if token.name == "tuv" and token.kind == "open"
         }
-        start = variants.get(options.source, min(variants.values(), default=None))
-        if (
-            start is None
-            or options.target in variants
-            or (options.source and options.source not in variants)
-        ):
-            written += tokens[place:end]
-            place = end
+        place = variants.get(options.source, -1)
+        if not options.source:
+            place = min(variants.values(), default=-1)
+        if place < 0 or options.target in variants:
             continue
-        stop = elements.end(start)
-        copies, own = _copies(tokens[start:stop])
-        name = "xml:lang" if "xml:lang" in html.attributes(copies[0].source) else "lang"
-        copies[0].source = html.with_values(copies[0].source, {name: options.target})
-        units += own
-        written += [*tokens[place:stop], *copies, *tokens[stop:end]]
-        place = end
-    return units, lambda: "".join(token.source for token in written).encode()
+        tag = file.tokens[place].source
+        name = "xml:lang" if "xml:lang" in html.attributes(tag) else "lang"
+        head = html.with_values(tag, {name: options.target})
+        file.add(file.end(place), place + 1, file.end(place) + 1, (head, ""))
+    return file.opened()
 
 
 def _code(tag: str) -> str:

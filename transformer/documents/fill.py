@@ -4,18 +4,17 @@ A sentence with marks is looked into, for its attention tells where the words we
 does not tell, or what must stay does not come out once, the stretches between are translated.
 """
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.config import DecodeConfig
 from transformer.documents import formats
-from transformer.documents.passages import KEPT, Options, Passage, has_words
+from transformer.documents.passages import KEPT, Options, Passage, has_words, marked_text
 from transformer.documents.passages import plain as text_of_marked
 from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
 
@@ -155,14 +154,6 @@ def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
     names = part.aligned.source_words, part.aligned.target_words
     words = [word.text for word in names[0]], [word.text for word in names[1]]
     return project_markup((part.text, part.target), marks, words, part.aligned.alignment())
-
-
-def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
-    """Neighbours of one mark as one piece."""
-    return [
-        ("".join(text for text, _ in group), mark)
-        for mark, group in itertools.groupby(pieces, lambda piece: piece[1])
-    ]
 
 
 def translate_file(

@@ -3,7 +3,10 @@
 All that is no text stays as it was.
 """
 
+import functools
 import importlib.util
+import io
+import re
 import struct
 import zipfile
 import zlib
@@ -12,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents import catalogues, markdown, office, pdf, subtitles, values
-from transformer.documents import html as markup_language
+from transformer.documents import catalogues, html, markdown, office, subtitles, values
 from transformer.documents.passages import Opened, Options, Passage, Slices, text_of
 from transformer.text.markup import MarkedText
 
+_HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")
+_SAME = re.compile(r"(?<![.!?:\n])\n(?=[^\W\dA-ZÁÉÍÓÚÜÑ])")  # a line that goes on in the next
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplementedError,
            SyntaxError, zipfile.BadZipFile, zlib.error, struct.error)  # fmt: skip
@@ -49,8 +53,31 @@ def _text(content: bytes | str, options: Options) -> Opened:
     return slices.opened()
 
 
+def _pdf(content: bytes, options: Options) -> Opened:
+    """The paragraphs of a PDF; UserError where it has a password or no text."""
+    import pypdf  # raises what comes where a file is broken
+
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted:
+            raise UserError("expected a PDF without a password")
+        pages = [page.extract_text() for page in reader.pages]
+    except (pypdf.errors.PyPdfError, AssertionError, AttributeError, TypeError) as error:
+        raise UserError(f"expected a PDF, got {type(error).__name__}") from None
+    if not any(page.strip() for page in pages):
+        raise UserError("expected a PDF with text, got pictures only: it needs a text recognition")
+    slices = Slices()
+    for page in pages:
+        text = _SAME.sub(" ", _HYPHEN.sub("", re.sub(r"[ \t]+\n", "\n", page.strip())))
+        for paragraph in text.split("\n"):
+            slices.translate_plain(paragraph, paragraph, str)
+            slices.keep("\n")
+        slices.keep("\n")
+    return slices.opened()
+
+
 def _html(content: bytes | str, options: Options) -> Opened:
-    return markup_language.opened(text_of(content), markup_language.HTML, options)
+    return html.opened(text_of(content), html.HTML, options)
 
 
 def _office(suffix: str, name: str, media: str) -> Format:
@@ -58,6 +85,9 @@ def _office(suffix: str, name: str, media: str) -> Format:
     return Format(name, media, office.OFFICE[suffix], library)
 
 
+_SRT = functools.partial(subtitles.opened, is_vtt=False)
+_VTT = functools.partial(subtitles.opened, is_vtt=True)
+_TSV = functools.partial(values.table, delimiter="\t")
 _TEXT = "; charset=utf-8"
 _PAGE = Format("HTML page", f"text/html{_TEXT}", _html)
 _MARKDOWN = Format("Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
@@ -75,17 +105,13 @@ FORMATS: Mapping[str, Format] = {
     ".xlsx": _office(".xlsx", "Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
     ".epub": _office(".epub", "EPUB book", "application/epub+zip"),
     ".pdf": Format(
-        "PDF", f"text/plain{_TEXT}", pdf.opened, "pypdf", ".txt",
+        "PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
         "comes out as plain text, without pictures, tables, columns and fonts",
     ),
-    ".srt": Format(
-        "SubRip file", f"application/x-subrip{_TEXT}", lambda c, _: subtitles.opened(c, False)
-    ),
-    ".vtt": Format("WebVTT file", f"text/vtt{_TEXT}", lambda c, _: subtitles.opened(c, True)),
+    ".srt": Format("SubRip file", f"application/x-subrip{_TEXT}", _SRT),
+    ".vtt": Format("WebVTT file", f"text/vtt{_TEXT}", _VTT),
     ".csv": Format("table", f"text/csv{_TEXT}", values.table),
-    ".tsv": Format(
-        "table", f"text/tab-separated-values{_TEXT}", lambda c, o: values.table(c, o, "\t")
-    ),
+    ".tsv": Format("table", f"text/tab-separated-values{_TEXT}", _TSV),
     ".json": Format("JSON file", "application/json", values.json_values),
     ".yaml": _YAML,
     ".yml": _YAML,

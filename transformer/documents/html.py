@@ -13,7 +13,7 @@ from typing import NamedTuple
 from transformer.config import UserError
 from transformer.documents.passages import (
     KEPT,
-    STAYS,
+    Line,
     Opened,
     Options,
     Passage,
@@ -22,7 +22,7 @@ from transformer.documents.passages import (
     has_words,
     plain,
 )
-from transformer.text.markup import MarkedText, Span, split_at_marks
+from transformer.text.markup import MarkedText, Span
 
 # Possessive repeats, and an end of the scan where an end is missing, keep it linear.
 _ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""
@@ -276,54 +276,34 @@ def _said(token: Token) -> str:
 def _unit(
     tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
 ) -> Iterator[Unit]:
-    said = [_said(tokens[item.text]) if item.text is not None else "" for item in line]
-    free = max((int(number) for text in said for number in KEPT.findall(text)), default=-1) + 1
-    kept: dict[str, _Item] = {}
-    marks: list[tuple[Span, _Item]] = []
-    pieces: list[str] = []
-    length = 0
-    for item, piece in zip(line, said, strict=True):
-        piece = piece if is_pre else _SPACE.sub(" ", piece)
-        if item.text is None:
-            piece = f"<{free + len(kept)}/>"
-            kept[piece] = item
-        elif item.is_mark:
-            start = length + len(piece) - len(piece.lstrip())
-            marks.append(((start, length + len(piece.rstrip())), item))
-        pieces.append(piece)
-        length += len(piece)
-    text = "".join(pieces)
-    ahead = len(text) - len(text.lstrip())
-    inner = text.strip()
-    spans = tuple((a - ahead, b - ahead) for (a, b), _ in marks)
-    if not has_words(KEPT.sub("", inner)):
+    said = [None if item.text is None else _said(tokens[item.text]) for item in line]
+    spaced = [text if text is None or is_pre else _SPACE.sub(" ", text) for text in said]
+    read = Line(zip(spaced, (item.is_mark for item in line), line, strict=True))
+    if not has_words(KEPT.sub("", read.passage.text)):
         return
 
     def source(first: int, stop: int) -> str:
         return "".join(token.source for token in tokens[first:stop])
 
     def put(marked: MarkedText) -> None:
-        if marked == split_at_marks(inner, spans):
-            return
         own = "".join(tokens[item.text].source for item in line if item.text is not None)
-        parts = [text[:ahead]]
-        for piece, mark in marked:
-            written = "".join(
-                source(kept[text].first, kept[text].last + 1)
-                if text in kept
-                else language.write(text, own)
-                for text in STAYS.split(piece)
+        parts = []
+        for mark, pieces in read.written(marked):
+            inner = "".join(
+                language.write(piece, own)
+                if isinstance(piece, str)
+                else source(piece.first, piece.last + 1)
+                for piece in pieces
             )
-            if mark is not None:
-                first, last, middle = marks[mark][1]
-                written = source(first, middle or 0) + written + source((middle or 0) + 1, last + 1)
-            parts.append(written)
-        parts.append(text[ahead + len(inner) :])
-        for token in tokens[line[0].first : line[-1].last + 1]:
-            token.source = ""
-        tokens[line[0].first].source = "".join(parts)
+            if mark is not None and mark.text is not None:
+                inner = source(mark.first, mark.text) + inner + source(mark.text + 1, mark.last + 1)
+            parts.append(inner)
+        if parts:
+            for token in tokens[line[0].first : line[-1].last + 1]:
+                token.source = ""
+            tokens[line[0].first].source = "".join(parts)
 
-    yield Passage(inner, spans, tuple(kept)), put
+    yield read.passage, put
 
 
 def _said_by(tag: str, name: str, language: Language) -> list[str]:

@@ -10,23 +10,21 @@ import itertools
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.passages import (
-    STAYS,
+    Line,
     Opened,
     Options,
-    Passage,
     Unit,
     has_words,
-    plain,
     text_of,
 )
-from transformer.text.markup import MarkedText, Span
+from transformer.text.markup import MarkedText
 
 MAX_MEMBERS = 10_000
 Part = Callable[[bytes, Options], Opened]
@@ -217,78 +215,48 @@ def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
     if not has_words("".join(run.text for run in runs)):
         return
     runs = runs[spoken[0] : spoken[-1] + 1]
-    kept: dict[str, _Run] = {}
-    taken = {token for run in runs for token in STAYS.findall(run.text)}
-    tokens = (token for n in itertools.count() if (token := f"<{n}/>") not in taken)
-    groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
     sizes: Counter[str] = Counter()
     for run in runs:
         sizes[run.look] += 0 if run.look.startswith("link ") else len(run.text)
     usual = sizes.most_common(1)[0][0]
-    texts, length = list[str](), 0
-    spans, marked = list[Span](), list[_Run]()
-    for group in groups:
-        own = "".join(run.text for run in group)
-        if not group[0].texts:
-            own = next(tokens)
-            kept[own] = group[0]
-        elif group[0].look != usual and own.strip():
-            start = length + len(own) - len(own.lstrip())
-            spans.append((start, length + len(own.rstrip())))
-            marked.append(group[0])
-        texts.append(own)
-        length += len(own)
-    text = "".join(texts)
     usual_run = next(run for run in runs if run.look == usual)
+    groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
+    line = Line(
+        ("".join(run.text for run in own) if own[0].texts else None, own[0].look != usual, own[0])
+        for own in groups
+    )
 
-    def put(pieces: MarkedText) -> None:
-        if plain(pieces) != text:
-            written = [(piece, usual_run if m is None else marked[m]) for piece, m in pieces]
-            _write(runs, written, kept)
+    def put(marked: MarkedText) -> None:
+        if written := line.written(marked):
+            _write(runs, [(part, mark or usual_run) for mark, parts in written for part in parts])
 
-    yield Passage(text, tuple(spans), tuple(kept)), put
+    yield line.passage, put
 
 
-def _write(
-    runs: Sequence[_Run], pieces: Sequence[tuple[str, _Run]], kept: Mapping[str, _Run]
-) -> None:
-    """Writes a stretch anew: each piece is a copy of the first run of its look.
+def _write(runs: Sequence[_Run], parts: Iterable[tuple[str | _Run, _Run]]) -> None:
+    """Writes a stretch anew: each text is a copy of the first run of its look, or a run stays.
 
     What begins inside of it (a comment, a bookmark) then begins before it.
     """
-    spoken = [run for run in runs if run.texts]
     first, last = runs[0].element, runs[-1].element
     siblings = itertools.chain([first], first.itersiblings())
     inside = itertools.takewhile(lambda sibling: sibling is not last, siblings)
     for element in [each for each in inside if _name(each).endswith("Start")]:
         first.addprevious(element)
-    if len(pieces) == 1 == len({run.look for run in runs}):
-        _say(runs[0].texts, pieces[0][0])
-        spoken = spoken[1:]
-    else:
-        patterns: dict[int, Any] = {}  # runs with one text
-        first = copy.copy(runs[0].element)
-        runs[0].element.addprevious(first)
-        for text, run in ((part, run) for piece, run in pieces for part in STAYS.split(piece)):
-            if text in kept:
-                element = kept[text].element
-                while _name(end := element.getprevious()) == "commentRangeEnd":
-                    first.addprevious(end)
-                first.addprevious(element)
-            elif text:
-                if id(run) not in patterns:
-                    patterns[id(run)] = copy.deepcopy(run.element)
-                    _say(_texts(patterns[id(run)]), "")
-                element = copy.deepcopy(patterns[id(run)])
-                first.addprevious(element)
-                _say(_texts(element), text)
-        first.getparent().remove(first)
+    spoken = [run for run in runs if run.texts]
+    for run in spoken:
+        _say(run.texts, "")  # copied as often as need be: with one text
+    for part, run in parts:
+        if isinstance(part, str):
+            element = copy.deepcopy(run.element)
+            _say([child for child in element.iter() if _name(child) == "t"], part)
+        else:
+            element = part.element
+            while _name(end := element.getprevious()) == "commentRangeEnd":
+                first.addprevious(end)
+        first.addprevious(element)
     for run in spoken:
         run.element.getparent().remove(run.element)
-
-
-def _texts(element: Any) -> list[Any]:
-    return [child for child in element.iter() if _name(child) == "t"]
 
 
 def _say(texts: Sequence[Any], text: str) -> None:

@@ -1,11 +1,15 @@
 """What all formats share: passages to translate, and what is asked of a file."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from transformer.config import UserError
-from transformer.text.markup import MarkedText, Span
+from transformer.text.markup import MarkedText, Span, split_at_marks
+
+T = TypeVar("T")
 
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
@@ -89,6 +93,63 @@ class Slices:
     def opened(self) -> Opened:
         """The passages, and the text with their translations in UTF-8."""
         return self.units, lambda: "".join(self._parts).encode()
+
+
+class Line(Generic[T]):
+    """What is read as one: texts, some of them marked, and what stays between them, as <0/>."""
+
+    def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
+        """Each part: its text or None for what stays, whether it is marked, and what it is."""
+        parts = list(parts)
+        taken = (int(n) for text, _, _ in parts if text for n in KEPT.findall(text))
+        free = max(taken, default=-1) + 1
+        self.kept: dict[str, T] = {}
+        self.marked: list[T] = []
+        texts, spans, length = list[str](), list[Span](), 0
+        for text, is_marked, part in parts:
+            if text is None:
+                text = f"<{free + len(self.kept)}/>"
+                self.kept[text] = part
+            elif is_marked and text.strip():
+                spans.append((length + len(text) - len(text.lstrip()), length + len(text.rstrip())))
+                self.marked.append(part)
+            texts.append(text)
+            length += len(text)
+        whole = "".join(texts)
+        n_ahead = len(whole) - len(whole.lstrip())
+        self._around = whole[:n_ahead], whole[len(whole.rstrip()) :]
+        marks = tuple((a - n_ahead, b - n_ahead) for a, b in spans)
+        self.passage = Passage(whole.strip(), marks, tuple(self.kept))
+
+    def written(self, marked: MarkedText) -> list[tuple[T | None, list[str | T]]]:
+        """The pieces of a translation: the mark or None, and texts and what stays in it.
+
+        Nothing, if it says what the passage says.
+        """
+        if marked == split_at_marks(self.passage.text, self.passage.marks):
+            return []
+        ahead, behind = ([(space, None)] if space else [] for space in self._around)
+        return [
+            (None if mark is None else self.marked[mark], self._parts(text))
+            for text, mark in marked_text([*ahead, *marked, *behind])
+        ]
+
+    def _parts(self, text: str) -> list[str | T]:
+        parts: list[str | T] = []
+        for token, group in itertools.groupby(
+            STAYS.split(text), lambda part: part if part in self.kept else None
+        ):
+            own = "".join(group)
+            parts += [self.kept[token]] if token else [own] if own else []
+        return parts
+
+
+def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
+    """Neighbours of one mark as one piece."""
+    return [
+        ("".join(text for text, _ in group), mark)
+        for mark, group in itertools.groupby(pieces, lambda piece: piece[1])
+    ]
 
 
 def plain(marked: Sequence[tuple[str, int | None]]) -> str:

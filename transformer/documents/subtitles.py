@@ -8,13 +8,15 @@ import itertools
 import re
 import textwrap
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 
 from transformer.config import UserError
 from transformer.documents.passages import (
+    Line,
     Opened,
+    Options,
     Passage,
     Unit,
     has_words,
@@ -36,14 +38,15 @@ _SPEAKER = re.compile(r"\s*[-–—]")
 
 @dataclass(frozen=True, slots=True)
 class _Speech:
-    """What one speaker says in a cue: lines without tags; marks of their text, and their tags."""
+    """What one speaker says in a cue: lines with tags in them, and the tags around it all."""
 
     place: int  # among the parts of the file
-    lines: tuple[str, ...]
     around: tuple[str, str]
-    marks: tuple[Span, ...]
-    tags: tuple[tuple[str, str], ...]
-    kept: Mapping[str, str]  # other tags inside, by what stands for them
+    line: Line[tuple[str, str]]  # marks are pairs of tags; other tags stay
+
+    @property
+    def lines(self) -> list[str]:
+        return self.line.passage.text.split("\n")
 
     @property
     def text(self) -> str:
@@ -54,7 +57,7 @@ class _Speech:
         start = other.text.lstrip("¿¡\"'«“(… .")
         return bool(
             self.text
-            and not (self.kept or other.kept)
+            and not (self.line.kept or other.line.kept)
             and not _ENDED.search(self.text)
             and start
             and not start[0].isupper()
@@ -62,7 +65,7 @@ class _Speech:
         )
 
 
-def opened(content: bytes, is_vtt: bool) -> Opened:
+def opened(content: bytes, options: Options, is_vtt: bool) -> Opened:
     """The sentences of subtitles; UserError for a file without any times."""
     parts: list[str] = []
     cues: list[list[_Speech]] = []
@@ -134,22 +137,15 @@ def _speech(place: int, lines: Sequence[str], is_vtt: bool) -> _Speech:
                 break
             last -= 2
         first += 2
-    text, length = list[str](), 0
-    marks, tags, kept = list[Span](), list[tuple[str, str]](), dict[str, str]()
+    parts: list[tuple[str | None, bool, tuple[str, str]]] = []
     for i in range(first, last + 1):
-        said = unescape(pieces[i]) if is_vtt and i % 2 == 0 else pieces[i]
-        if i % 2 == 0 and pairs.get(i - 1) == i + 1 and said.strip() and first < i < last:
-            marks.append((length, length + len(said)))
-            tags.append((pieces[i - 1], pieces[i + 1]))
-        elif i % 2 == 1 and pairs.get(i) != i + 2 and pairs.get(i - 2) != i:
-            said = f"<{len(kept)}/>"
-            kept[said] = pieces[i]
-        elif i % 2 == 1:
-            said = ""
-        text.append(said)
-        length += len(said)
-    around = "".join(pieces[:first]), "".join(pieces[last + 1 :])
-    return _Speech(place, tuple("".join(text).split("\n")), around, tuple(marks), tuple(tags), kept)
+        if i % 2 == 0:
+            is_marked = pairs.get(i - 1) == i + 1 and first < i < last
+            own = (pieces[i - 1], pieces[i + 1]) if is_marked else ("", "")
+            parts.append((unescape(pieces[i]) if is_vtt else pieces[i], is_marked, own))
+        elif pairs.get(i) != i + 2 and pairs.get(i - 2) != i:
+            parts.append((None, False, (pieces[i], "")))
+    return _Speech(place, ("".join(pieces[:first]), "".join(pieces[last + 1 :])), Line(parts))
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
@@ -177,9 +173,10 @@ def _unit(group: Sequence[_Speech], parts: list[str], newline: str, is_vtt: bool
     marks = [
         (start + a, start + b)
         for start, speech in zip(starts, group, strict=False)
-        for a, b in speech.marks
+        for a, b in speech.line.passage.marks
     ]
-    tags = [own for speech in group for own in speech.tags]
+    tags = [own for speech in group for own in speech.line.marked]
+    kept = group[0].line.kept
 
     def put(marked: MarkedText) -> None:
         said = plain(marked)
@@ -192,15 +189,10 @@ def _unit(group: Sequence[_Speech], parts: list[str], newline: str, is_vtt: bool
             shown = newline.join(
                 _shown(_between(marked, ends, span), tags, is_vtt) for span in lines
             )
-            if speech.kept:
-                shown = _STAYS.sub(lambda match: _tag(match.group(), group[0].kept), shown)
+            shown = _STAYS.sub(lambda stays: kept.get(unescape(stays[0]), (stays[0],))[0], shown)
             parts[speech.place] = speech.around[0] + shown + speech.around[1]
 
-    yield Passage(text, tuple(marks), tuple(group[0].kept)), put
-
-
-def _tag(token: str, kept: Mapping[str, str]) -> str:
-    return kept.get(unescape(token), token)
+    yield Passage(text, tuple(marks), tuple(kept)), put
 
 
 def _dealt(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:

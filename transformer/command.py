@@ -305,7 +305,6 @@ class Progress:
 
     @contextlib.contextmanager
     def of_file(self, name: str) -> Iterator[None]:
-        """While a file is translated."""
         n_bars, self._name = len(self._bars), name
         try:
             yield
@@ -315,13 +314,11 @@ class Progress:
         self.skip()
 
     def start(self, n_lines: int, n_done: int = 0) -> None:
-        """The file at hand has so many lines, of which some are done."""
         if self.is_shown:
             self._add(n_lines, self._name, " lines")
             self._bars[-1].update(n_done)
 
     def advance(self, n_lines: int = 1) -> None:
-        """So many more lines are done."""
         if self.is_shown:
             self._bars[-1].update(n_lines)
 
@@ -336,6 +333,5 @@ class Progress:
             bar.update()
 
     def close(self) -> None:
-        """Takes the bars away."""
         while self._bars:
             self._bars.pop().close()

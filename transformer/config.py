@@ -239,7 +239,6 @@ class TrainConfig(NoiseConfig):
 
     @property
     def is_tracked(self) -> bool:
-        """Whether TensorBoard gets curves."""
         return self.track or self.report_to == "tensorboard"
 
     def __post_init__(self) -> None:

@@ -19,19 +19,11 @@ INK = "#010203"  # drawn with, then replaced by the text colour of the page, lig
 COLOURS = ("#3a86c8", "#d9772b", "#5a9e4b", "#a05fb4")  # readable on white and on black
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "transformer",  # the same numbers give the same bytes
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlesize": "medium",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "font.size": 10.0,
-}
+    "svg.fonttype": "none", "text.parse_math": False, "axes.titlesize": "medium", "font.size": 10.0,
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color",
+                     "ytick.color"), INK),
+}  # fmt: skip
 NO_METADATA: Mapping[str, None] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 # of each panel of the curves: title, then (event, key, label) of its lines
 PANELS = (

@@ -67,13 +67,8 @@ class Stored:
 
     def is_finite(self) -> bool:
         """Whether no number is NaN or infinite."""
-        if self.scale is not None:
-            return bool(np.isfinite(self.scale).all())
-        if self.dtype not in ("F16", "BF16"):
-            return bool(np.isfinite(self.values).all())
-        exponent = np.uint16(0x7C00 if self.dtype == "F16" else 0x7F80)
-        bits = self.values.view(np.uint16) & exponent
-        return not bits.size or bool(bits.max() < exponent)
+        numbers = self.float32() if self.dtype == "BF16" else self.values
+        return bool(np.isfinite(numbers if self.scale is None else self.scale).all())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

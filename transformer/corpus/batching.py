@@ -31,7 +31,6 @@ class Batch:
     tgt_out: Tensor  # (B, T)
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device."""
         return Batch(*(getattr(self, f.name).to(device) for f in dataclasses.fields(self)))
 
 

@@ -235,7 +235,6 @@ def _return_freed_memory() -> None:
 
 
 def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, list[SentencePair]]:
-    """A few pairs for each reason."""
     examples = {}
     for reason in DropReason:
         rows = raw.select(np.flatnonzero(reasons == reason)[:EXAMPLES])

@@ -21,8 +21,8 @@ from transformer.checkpoint.locate import SELFTEST, find, read_config, read_json
 from transformer.config import ComputeType, DecodeConfig, Direction, SentencePair, UserError
 from transformer.evaluation.metrics import bleu
 from transformer.files import write_text
-from transformer.text.casing import is_shouted
 from transformer.text.placeholders import find as find_tokens
+from transformer.text.spelling import is_shouted
 from transformer.translation.faults import faults
 from transformer.translation.translator import Translation, Translator
 
@@ -31,30 +31,19 @@ TOLERANCE = 0.5  # BLEU that 8-bit and 16-bit numbers may cost
 PLAIN = DecodeConfig(scores=False)
 GOLDEN = {
     "es": (
-        "Buenos días.",
-        "¿Dónde está la biblioteca?",
-        "Tengo hambre y no hay nada en la nevera.",
-        "Mi hermana vive en Madrid desde hace dos años.",
-        "No sé qué hacer.",
-        "¿Cuánto cuesta este libro?",
-        "Ayer llovió todo el día, así que nos quedamos en casa.",
-        "Si tuviera tiempo, iría contigo.",
-        "El tren sale a las ocho.",
-        "¡Feliz cumpleaños!",
+        "Buenos días.", "¿Dónde está la biblioteca?", "Tengo hambre y no hay nada en la nevera.",
+        "Mi hermana vive en Madrid desde hace dos años.", "No sé qué hacer.",
+        "¿Cuánto cuesta este libro?", "Ayer llovió todo el día, así que nos quedamos en casa.",
+        "Si tuviera tiempo, iría contigo.", "El tren sale a las ocho.", "¡Feliz cumpleaños!",
     ),
     "en": (
-        "Good morning.",
-        "Where is the library?",
-        "I'm hungry and there is nothing in the fridge.",
-        "My sister has lived in Madrid for two years.",
-        "I don't know what to do.",
-        "How much does this book cost?",
-        "It rained all day yesterday, so we stayed at home.",
-        "If I had time, I would go with you.",
-        "The train leaves at eight o'clock.",
+        "Good morning.", "Where is the library?", "I'm hungry and there is nothing in the fridge.",
+        "My sister has lived in Madrid for two years.", "I don't know what to do.",
+        "How much does this book cost?", "It rained all day yesterday, so we stayed at home.",
+        "If I had time, I would go with you.", "The train leaves at eight o'clock.",
         "Happy birthday!",
     ),
-}
+}  # fmt: skip
 
 
 HEADER = "from\tkind\tsource\texpected"  # of the challenge set
@@ -168,7 +157,6 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is."""
         return not self.form and not self.words
 
 

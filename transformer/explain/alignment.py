@@ -43,12 +43,10 @@ class AlignedTranslation:
 
     @cached_property
     def source_words(self) -> tuple[Word, ...]:
-        """The source's words, the end mark in none."""
         return words(self.source_pieces[:-1])
 
     @cached_property
     def target_words(self) -> tuple[Word, ...]:
-        """The target's words, the end mark in none."""
         return words(self.target_pieces[:-1])
 
     def alignment(self) -> list[list[float]]:

@@ -175,7 +175,6 @@ def draw(traced: Trace, path: Path) -> None:
 
 
 def _page(traced: Trace, picture: str) -> str:
-    """One page that loads nothing."""
     source, target = html.escape(traced.source), html.escape(traced.target)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

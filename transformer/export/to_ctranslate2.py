@@ -95,7 +95,6 @@ def _set_layer(spec: Any, layer: Any) -> None:
 
 
 def _specification(model: Transformer) -> Any:
-    """The model as CTranslate2 describes one."""
     config, specs = model.config, _library().specs
     activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU}
     spec = specs.TransformerSpec.from_config(

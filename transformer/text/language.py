@@ -36,7 +36,6 @@ class Detected:
 
     @property
     def is_decided(self) -> bool:
-        """Whether there was enough to go by."""
         return self.confidence >= DECIDED
 
 

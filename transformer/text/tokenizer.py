@@ -136,7 +136,6 @@ class Tokenizer:
         return list(self._processor.EncodeAsIds(text))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` of each text, in one thread."""
         return list(self._processor.Encode(list(texts), num_threads=1))
 
     def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:

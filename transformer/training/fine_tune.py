@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from transformer.checkpoint import initialize, weights
+from transformer.checkpoint import weights
 from transformer.checkpoint.locate import CARD, find, read_config, read_json
 from transformer.config import Direction, SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key, normalize
@@ -116,7 +116,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         return
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
-    start = initialize.weights_for(before, after.tokenizer, after.model.config)
+    start = weights.weights_for(before, after.tokenizer, after.model.config)
     config = dataclasses.replace(run.config, batch_tokens=MEASURED)
     sets = {
         name: Validation(

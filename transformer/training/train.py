@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer import plots
-from transformer.checkpoint import initialize, weights
+from transformer.checkpoint import weights
 from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
@@ -121,7 +121,7 @@ def _train(
         check_same_run(request.output, _settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
     if before:
-        start = initialize.weights_for(before, data.tokenizer, model)
+        start = weights.weights_for(before, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
     if trainer.resume(request.resume_from):
@@ -149,7 +149,7 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
         model = dataclasses.replace(before.model.config, **request.shape)
     except ValueError as error:
         raise UserError(str(error)) from error
-    initialize.check(before.model.config, model)
+    weights.check_growth(before.model.config, model)
     return model
 
 

@@ -235,7 +235,6 @@ class Trainer:
             self.folder.save(LAST, self.averaged.state_dict(), self.state, training)
 
     def _begin_stretch(self) -> None:
-        """Begins a new stretch of reporting."""
         self._loss, self._tokens = torch.zeros((), device=self.device), 0.0
         self._since = time.monotonic()
 

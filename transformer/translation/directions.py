@@ -70,7 +70,6 @@ class Directions:
 
     @property
     def available(self) -> tuple[Direction, ...]:
-        """The directions that there are models for."""
         return tuple(self.folders)
 
     def translator(self, langs: Direction) -> Translator | GuardedTranslator:

@@ -67,7 +67,6 @@ class GuardedTranslator(TextTranslator):
 
     @property
     def device(self) -> str:
-        """Where the model computes."""
         return self.translator.device
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
 from transformer.config import SLOTS
-from transformer.text.casing import (
+from transformer.text.glossary import TermSpan
+from transformer.text.placeholders import restore, slot
+from transformer.text.spelling import (
     begins_like,
     capitalised,
     ends_like,
@@ -20,8 +22,6 @@ from transformer.text.casing import (
     may_be_title,
     titled,
 )
-from transformer.text.glossary import TermSpan
-from transformer.text.placeholders import restore, slot
 
 Style = Literal["", "capitals", "title", "capital"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
@@ -69,7 +69,6 @@ class ModelInput:
 
     @property
     def texts(self) -> list[str]:
-        """The texts to translate."""
         return [text for text, is_kept in self.parts if not is_kept]
 
     @property

@@ -195,7 +195,6 @@ class Translator(TextTranslator):
         compute_type: ComputeType = "auto",
         directions: Sequence[Direction] = (),
     ) -> Self:
-        """A model in memory."""
         return cls(model_decoder(model.eval(), compute_type), tokenizer, langs, "model", directions)
 
     def towards(self, langs: Direction) -> Self:

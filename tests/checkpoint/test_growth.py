@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transformer.checkpoint.initialize import check, embeddings, grown
+from transformer.checkpoint.weights import check_growth, embeddings, grown
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
@@ -100,14 +100,14 @@ def test_growing_leaves_the_random_state_alone() -> None:
 )
 def test_what_cannot_grow_is_told(sizes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        check(SMALL, dataclasses.replace(SMALL, **sizes))
+        check_growth(SMALL, dataclasses.replace(SMALL, **sizes))
 
 
 def test_a_norm_after_the_sublayer_cannot_grow() -> None:
     post = dataclasses.replace(SMALL, norm="post")
-    check(post, dataclasses.replace(post, dropout=0.3, vocab_size=99))
+    check_growth(post, dataclasses.replace(post, dropout=0.3, vocab_size=99))
     with pytest.raises(UserError, match="others cannot grow"):
-        check(post, dataclasses.replace(post, d_ff=64))
+        check_growth(post, dataclasses.replace(post, d_ff=64))
 
 
 CATS = [f"the cat {i} eats bread and drinks milk" for i in range(40)]

@@ -297,7 +297,10 @@ def _complete(shell: str) -> None:
 
 
 def run(args: argparse.Namespace, is_literal: bool = False) -> None:
-    """Does what the arguments ask for, texts being no files if `is_literal`; raises UserErrors."""
+    """Translates what the arguments name; raises UserError for what a person can mend.
+
+    `is_literal`: texts are no names of files.
+    """
     if "completion" in args:
         return _complete(args.completion)
     if getattr(args, "version", False):

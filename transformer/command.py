@@ -96,7 +96,10 @@ def add_arguments(
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
-    """A config or request of the flags, what is absent as in `base`; UserError if broken."""
+    """Builds a config or request of the parsed flags; what is None or absent is as in `base`.
+
+    A broken rule is a UserError.
+    """
     fields = dataclasses.fields(typing.cast(Any, cls))
     given = {f.name: getattr(namespace, f.name, None) for f in fields}
     values = {
@@ -177,7 +180,10 @@ def _let_go(stream: Any) -> None:
 
 
 def read_lines(file: IO[bytes], name: str, errors: Errors = "strict") -> Iterator[str]:
-    """Lines of UTF-8 without their ends; other bytes are a UserError, or as `errors` says."""
+    """Lines of UTF-8 without their line feed; other bytes are a UserError with the line.
+
+    Or they are replaced by U+FFFD or left out, as `errors` says. Closes the file at its end.
+    """
     with file:
         for number, raw in enumerate(file, 1):
             try:

@@ -88,7 +88,10 @@ def append_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keeps a folder, which is made, for the life of this process; UserError: who has it."""
+    """Keeps a folder, which is made, for this process; a UserError names who has it already.
+
+    The system gives it free when the process ends, however it does.
+    """
     path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -82,7 +82,10 @@ def bars(
     title: str = "",
     x_label: str = "",
 ) -> str:
-    """Draws a bar of each series for each label; intervals are (low, high), None draws none."""
+    """Draws one group of bars for each label, one bar of it for each series.
+
+    The intervals, where given, are the (low, high) ends of the error bars; None draws none.
+    """
     width = 0.8 / len(series)
 
     def paint(figure: "Figure") -> None:
@@ -155,7 +158,10 @@ def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float
 def _drawn(
     paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
 ) -> bytes:
-    """The file that matplotlib makes of it, without pyplot, whose settings would stay."""
+    """The file that matplotlib makes of it: an SVG without, a PNG with a background.
+
+    Without pyplot no figure outlives the call, and the settings hold within it only.
+    """
     try:
         import matplotlib
         from matplotlib.figure import Figure

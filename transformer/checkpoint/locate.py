@@ -80,7 +80,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def find(folder: str | Path) -> Path:
-    """The checkpoint that a path names: itself, the best of a run, or a released one (es-en)."""
+    """The checkpoint that a path names: itself, or the best one of a training run.
+
+    The name of a released model, es-en or checkpoints/es-en, is known in any folder.
+    """
     path = Path(folder)
     candidates = [path, path / "best", path / "last"]
     names = {"-".join(langs) for langs in DIRECTIONS}

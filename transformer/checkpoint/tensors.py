@@ -136,7 +136,10 @@ def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
-    """The finite weights of a model by name, mapped; UserError before more of it is read."""
+    """The weights of a model by name, mapped: of its names and shapes, of its sum, finite.
+
+    What is not so is a UserError before anything is read or allocated that it asks for.
+    """
     tensors = read(path, weight_shapes(config))
     for name, tensor in tensors.items():
         if not tensor.is_finite():
@@ -148,7 +151,10 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
 
 
 def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
-    """The tensors of a file by name, mapped; UserError for other shapes or another SHA-256."""
+    """The tensors of a file by name, mapped; UserError unless they have the shapes given.
+
+    Their SHA-256 is held against the one that was noted at saving.
+    """
     try:
         mapped, entries = _map(path)
     except (OSError, ValueError) as error:

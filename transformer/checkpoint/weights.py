@@ -165,7 +165,10 @@ def load_weights(folder: str | Path) -> dict[str, Tensor]:
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and values that `save` was given to go on from; UserError for other shapes."""
+    """What training goes on from: tensors and values as they were given to `save`.
+
+    Tensors of other names or shapes than the given ones are a UserError.
+    """
     path = find(folder)
     return _load_tensors(path / STATE, shapes), read_json(path / STATE_VALUES)
 

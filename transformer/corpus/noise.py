@@ -71,7 +71,10 @@ def typos(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
 
 def slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Slots, in the order of the source, for some names and numbers that both sides have once."""
+    """Slots for some of the names, numbers and the like that stand once on either side.
+
+    They are numbered in the order of the source, as they are in translation.
+    """
     if _SLOT.search(src + tgt):
         return src, tgt
     shared = list(_shared(src, tgt))
@@ -338,7 +341,10 @@ def apply_noise(
 def join_pairs(
     pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
 ) -> list[IdPair]:
-    """Pairs of the same tags joined n in a row, but those `alone` and those that get too long."""
+    """The pairs joined n in a row, but those `alone` and those that would get too long.
+
+    Only pairs of the same tags are joined.
+    """
     apart = set(alone)  # they have slots, and no two of a sentence may be equal
     rest: dict[tuple[int, ...], list[IdPair]] = {}
     for i, (src, tgt) in enumerate(pairs):

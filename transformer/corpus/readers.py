@@ -91,7 +91,10 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 
 
 def lines(path: Path, refused: Refused | None = None) -> Iterator[str]:
-    """The lines of a UTF-8 file, which only line feeds end; a bad one is refused, and empty."""
+    """The lines of a UTF-8 file without their ends; only a line feed ends a line.
+
+    One that is not UTF-8 is refused, and empty.
+    """
     with open_binary(path) as file:
         for number, raw in enumerate(file, 1):
             try:

@@ -136,7 +136,10 @@ def analyse(
     n_bootstrap: int = N_BOOTSTRAP,
     known: Set[str] = frozenset(),
 ) -> SetReport:
-    """All that a report says of a translated set; `known` are the words of the training text."""
+    """Finds all that a report says of a translated test set; `baseline` names the other system.
+
+    `known` are the words of the training text, if they are at hand.
+    """
     memory: Memory = {}
     hypotheses, references = test_set.hypotheses, test_set.references
     chrf = sentence_chrf(hypotheses, references)
@@ -163,7 +166,10 @@ def analyse(
 
 
 def one_line(text: str) -> str:
-    """The text as a file can hold it: a space for each line break, ? for half a surrogate pair."""
+    """The text as a file can hold it: a space for each line break of any kind, none at its end.
+
+    Half a surrogate pair, which no file can hold, becomes a question mark.
+    """
     return " ".join(text.encode("utf-8", "replace").decode().splitlines()).rstrip()
 
 

@@ -125,7 +125,11 @@ def _bare_name(spec: str) -> str:
 
 
 def open_system(spec: str, request: EvaluationRequest) -> System:
-    """A checkpoint in the direction asked for, or a file or report with translations."""
+    """Loads a checkpoint folder, for the direction asked for where it serves several.
+
+    A file of translations, one a line, or the folder of an earlier report is read when the test
+    set is known.
+    """
     path = Path(spec)
     if not path.exists():
         with contextlib.suppress(UserError):

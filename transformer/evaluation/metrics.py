@@ -70,7 +70,11 @@ class RememberingTER(TER):
 
 
 def _same_dtype(score: S, stats: Any) -> S:
-    """The score of a resample in the type of its statistics: sacreBLEU 2.6 adds them up."""
+    """Gives the score of a resample the type of its statistics.
+
+    With NumPy 2 sacreBLEU 2.6 has float32 in all resamples but those that score by a constant,
+    such as 0.0 for no match, and then fails to add the two types up.
+    """
     if hasattr(stats, "dtype"):
         score.score = stats.dtype.type(score.score)
     return score

@@ -131,7 +131,10 @@ def table(report: Report) -> str:
 
 
 def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The report as a page, with curves of the records of a run; without `plots` no pictures."""
+    """The report as a page; `metrics`, the records of a training run, become its curves.
+
+    Without the extra `plots` it is the same page without pictures, and says so.
+    """
     try:
         pictures, note = _pictures(report, metrics), ""
     except UserError as error:

@@ -60,7 +60,11 @@ class Check:
 
 
 def written(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
-    """Writes selftest.json: translations in float32 of golden sentences and a test set, `name`."""
+    """Writes selftest.json into a checkpoint, from its own translations in float32.
+
+    `pairs` are sentences and references of a small test set for each direction that it serves,
+    `name` says which.
+    """
     parts = {"-".join(langs): _golden(folder, langs, pairs[langs], name) for langs in pairs}
     values = parts if len(parts) > 1 else next(iter(parts.values()))
     write_text(folder / SELFTEST, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
@@ -86,7 +90,10 @@ def _golden(
 def run(
     folder: str | Path, device: str, compute_type: ComputeType, langs: Direction | None = None
 ) -> Iterator[Check]:
-    """The checks of a released folder in one direction, as they are done; UserError without any."""
+    """The checks of a released folder, as they are done; UserError where it has none.
+
+    Of a folder that serves several directions for one of them, the first if none is named.
+    """
     place = find(folder)
     langs = langs or read_config(place)[1][0]
     golden, test = _read(place / SELFTEST, langs)

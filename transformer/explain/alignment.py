@@ -76,7 +76,10 @@ def align(
     translator: Translator, texts: Sequence[str], prefix: Sequence[int] = (),
     decode: DecodeConfig = GREEDY,
 ) -> list[AlignedTranslation]:  # fmt: skip
-    """Translates sentences together, after a forced prefix; UserError for what is too long."""
+    """Translates sentences, after a forced prefix if there is one, together.
+
+    UserError for text or a prefix that the model cannot take at once.
+    """
     forced = _checked(translator, prefix)
     sources = [_source(translator, text) for text in texts]
     found = translator.decoder.search(sources, decode, prefix=forced, aligned=True)
@@ -111,7 +114,10 @@ def align_with(
 def alternatives(
     translator: Translator, text: str, prefix: Sequence[int] = (), k: int = 8
 ) -> list[Alternative]:
-    """The words that the k likeliest tokens after a prefix begin, completed; likeliest first."""
+    """The words that the k likeliest tokens after a prefix begin, each completed; likeliest first.
+
+    What the model would say next is among them. Two tokens may begin the same word: given once.
+    """
     source, before = _source(translator, text), _checked(translator, prefix)
     start, size = len(before), translator.config.vocab_size
     branches = translator.decoder.search(

@@ -55,7 +55,10 @@ class Trace(AlignedTranslation):
 
 @contextlib.contextmanager
 def _watched(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
-    """Collects the weights of every attention, by its kind, while the model runs here alone."""
+    """Collects the weights of every attention while the model runs, by the name of its kind.
+
+    The model must run nowhere else meanwhile.
+    """
     seen: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
 
     def watch(module: MultiHeadAttention, kind: str) -> Any:
@@ -81,7 +84,10 @@ def _watched(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def trace(
     translator: Translator, text: str, prefix: Sequence[int] = (), decode: DecodeConfig = GREEDY
 ) -> Trace:
-    """Translates one sentence, after a forced prefix, and looks inside; UserError if too long."""
+    """Translates one sentence, after a forced prefix if there is one, and looks inside.
+
+    Raises UserError for text or a prefix that the model cannot take at once.
+    """
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
     src = torch.tensor([aligned.source_ids], device=model.device)
@@ -121,7 +127,10 @@ def explained(
     steps: bool = True,
     decode: DecodeConfig = GREEDY,
 ) -> Iterator[str]:
-    """The lines about each sentence of each text, or its translation; a picture is of one."""
+    """The lines about each sentence of each text; with `picture` there must be one sentence.
+
+    Without `steps` they are its translation alone.
+    """
     sentences = (
         part.text
         for text in texts

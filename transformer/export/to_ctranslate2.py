@@ -128,7 +128,10 @@ def to_ctranslate2(
     folder: Path,
     quantization: Quantization = "none",
 ) -> None:
-    """Writes what `ctranslate2.Translator` opens; without a tokeniser words are ids in digits."""
+    """Writes what `ctranslate2.Translator` opens into a folder; nothing is checked here.
+
+    Without a tokeniser, for measurements, a word is its id in decimal digits.
+    """
     spec = _specification(model)
     pieces = vocabulary(tokenizer, model.config.vocab_size)
     spec.register_source_vocabulary(pieces)

@@ -115,7 +115,10 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def huggingface_model(model: Transformer) -> Any:
-    """A model of Marian or Pegasus in float32, to evaluate; UserError for learned positions."""
+    """A `MarianMTModel`, or a `PegasusForConditionalGeneration`, in float32 and evaluation mode.
+
+    UserError for learned positions, which neither has, or where transformers is not installed.
+    """
     config, library = model.config, _library()
     if config.positions != "sinusoidal":
         raise UserError(

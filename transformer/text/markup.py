@@ -89,7 +89,10 @@ def _same_edge(word: str, edge: str) -> bool:
 
 
 def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:
-    """The free words that look at a mark most, by `own` and by `gains` over all else."""
+    """The stretch of free words that looks at a mark most; one word at least, if one is free.
+
+    `own` is what each word gives to the mark, `gains` how much more than to anything else.
+    """
     best, window, start, total = 0.0, None, 0, 0.0
     for i, gain in enumerate(gains):
         if not free[i]:

@@ -59,7 +59,10 @@ _CUTS = (  # where to halve, best first: at a clause, at white space, between tw
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
-    """A sentence, or what stands between two: white space, marks of a list ("- ", "2. ", "# ")."""
+    """One sentence without white space around it, or what stands between two.
+
+    That is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ".
+    """
 
     text: str
     is_sentence: bool

@@ -180,7 +180,10 @@ def plain(text: str) -> str:
 
 
 def count_accents(texts: Iterable[str]) -> list[str]:
-    """The words that have accents whenever a text has any, and no other spelling; small letters."""
+    """The words with accents that no other word would be without them, in small letters.
+
+    A sentence without any accent says nothing: it may have been typed so.
+    """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for text in filter(_ACCENTED.search, texts):
         for word in _ANY_WORD.findall(unicodedata.normalize("NFC", text.lower())):

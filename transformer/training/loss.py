@@ -29,7 +29,10 @@ UNDERFLOW = 1e-30  # a probability below this has lost its digits
 def cross_entropy(
     logits: Tensor, target: Tensor, pad_id: int, label_smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Sum in nats and number of tokens, no padding: (B, T, V), (B, T) -> (), ()."""
+    """Sum in nats over all tokens that are not padding: (B, T, V), (B, T) -> (), ().
+
+    The second value is n_tokens.
+    """
     total = F.cross_entropy(
         logits.flatten(0, 1).float(),
         target.flatten(),
@@ -162,7 +165,10 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """`loss` on all pairs, greedy `bleu` of the first: of each direction, and their mean."""
+        """`loss` on all pairs, and `bleu` of greedy translations of the first ones.
+
+        Of several directions, `bleu` is the mean and each has its own beside it.
+        """
         scores = {"loss": self.loss(model)}
         each: dict[str, float] = {}
         for langs, pairs in self.translated.items():

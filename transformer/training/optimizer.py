@@ -118,7 +118,10 @@ def optimizer(name: str, model: nn.Module, precision: str = "no") -> torch.optim
 
 @torch.no_grad()
 def move_average(averaged: nn.Module, model: nn.Module, decay: float, step: int) -> None:
-    """Moves an exponential average on to the weights of a step, at first by a smaller decay."""
+    """Moves an exponential average on to the weights of a step; 0 follows them at once.
+
+    At the start the decay is smaller, step / (step + 9): the first weights are soon forgotten.
+    """
     decay = min(decay, step / (step + 9))
     old: list[Tensor] = list(averaged.parameters())
     new: list[Tensor] = list(model.parameters())
@@ -168,14 +171,20 @@ def pieces_of_epoch(data: PreparedCorpus) -> int:
 
 
 def batch_tokens(data: PreparedCorpus, group: int) -> int:
-    """A budget that makes some hundred steps of an epoch, each of `group` micro-batches."""
+    """A budget that makes some hundred steps of an epoch even of a small corpus.
+
+    Of a step's `group` micro-batches each; none below the longest pair.
+    """
     wanted = pieces_of_epoch(data) // STEPS_OF_EPOCH // group // 256 * 256
     src, tgt = data.pairs.lengths
     return max(min(max(wanted, SMALLEST), LARGEST), int((src + tgt).max()))
 
 
 def steps_allowed(state: TrainingState, config: TrainConfig, turns: int) -> int:
-    """Steps that the nearest limit allows, by the pace so far, `turns` an epoch; 0: no limit."""
+    """Optimiser steps that the nearest limit allows, by the pace so far; 0 for no limit.
+
+    `turns`: the steps of an epoch.
+    """
     counts = [float(config.max_steps), float(config.max_epochs * turns)]
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
         counts.append(60 * config.max_minutes * (state.step - 1) / state.seconds)
@@ -216,7 +225,10 @@ def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> Tra
 
 
 def in_steps(state: TrainingState, config: TrainConfig, turns: int) -> TrainConfig:
-    """The settings with warm-up and cooldown in steps; at first as if PROBE were the whole run."""
+    """The settings with warm-up and cooldown in steps, as they are decided.
+
+    Until the pace is known the rate rises as if the warm-up were the shortest that fits PROBE.
+    """
     warmup = config.warmup or state.warmup
     if not warmup:
         counted = steps_allowed(TrainingState(), config, turns)

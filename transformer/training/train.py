@@ -93,7 +93,10 @@ class TrainResult:
 
 
 def train(request: TrainRequest) -> TrainResult:
-    """Prepares, trains or goes on, draws the curves, and evaluates on the test sets."""
+    """Prepares, trains or goes on, draws the curves, and evaluates on the test sets.
+
+    Of several processes the first writes and reports. What a person can mend is a UserError.
+    """
     before = weights.load(request.init) if request.init else None
     model = _shape(request, before)
     accelerator = make_accelerator(request.config, request.output)

@@ -93,7 +93,10 @@ class Directions:
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
     def recognised(self, texts: Sequence[str], before: Direction | None = None) -> list[Direction]:
-        """The direction of each text; an undecided one goes the way of the text before it."""
+        """The direction of each text; an undecided one goes the way of the text before it.
+
+        Where there is one direction only, it is that of all texts.
+        """
         if len(self.folders) == 1:
             return [*self.folders] * len(texts)
         current = before or next(iter(self.folders))

@@ -227,7 +227,10 @@ class GuardedTranslator(TextTranslator):
 
 
 def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Finds what the vocabulary cannot write: emoji, other scripts, rare signs, slots."""
+    """Finds what the vocabulary cannot write: emoji, other scripts, rare signs, slots in the text.
+
+    Latin letters and marks are left to the model, which has bytes for the rare ones.
+    """
     pictures = {c for c in tokenizer.alphabet if c >= "\u2190" and unicodedata.category(c) == "So"}
     known = tokenizer.alphabet - pictures - {*SLOTS}
     others = "".join(sorted(c for c in known if c > "\u024f"))

@@ -119,7 +119,10 @@ def read(
     outside: str = "",
     terms: Sequence[TermSpan] = (),
 ) -> SourceSentence:
-    """A sentence with spans to keep and targets of terms; `outside` stays around it."""
+    """A sentence with the spans to keep, and the targets of terms in place of them.
+
+    What of `outside` is kept at the ends is carried around the sentence.
+    """
     if not spans and not terms and not _style(text):
         return SourceSentence(((text, False),))
     targets = {(start, stop): target for start, stop, target in terms}
@@ -230,7 +233,10 @@ class TermPlace(NamedTuple):
 
 
 def in_words(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
-    """The sentence with its terms in the words of the source, and where; what is kept, in slots."""
+    """The sentence with its terms in the words of the source, and where they are.
+
+    The other tokens that are kept are under slots, numbered with those of the terms.
+    """
     text, places, n_kept, terms = "", list[TermPlace](), 0, list(sentence.terms)
     for part, is_kept in sentence.parts:
         n_kept += is_kept

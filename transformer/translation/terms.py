@@ -30,7 +30,10 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 def translate_terms(
     translator: Translator, sentences: Sequence[SourceSentence], decode: DecodeConfig
 ) -> list[tuple[Candidate, ...]]:
-    """The candidates of each sentence, its terms where their words would have been, or missing."""
+    """The candidates of each sentence, its terms where their words would have been.
+
+    A term that finds no place is missing: see `faults`.
+    """
     read = [in_words(sentence, translator.tokenizer.has_slots) for sentence in sentences]
     cuts = [translator.pieces(text) for text, _ in read]
     asked = [ids for pieces in cuts for _, ids in pieces if ids]
@@ -82,7 +85,10 @@ def place_terms(
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
 ) -> str:
-    """The translation of (source, translation) with slots for the terms that are not there yet."""
+    """The translation with slots for the terms of (source, translation); see `project_markup`.
+
+    What the model says as the glossary does is left where it is.
+    """
     source, output = sentences
     spans: list[tuple[int, int, str]] = []
     others: list[TermPlace] = []

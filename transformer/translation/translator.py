@@ -134,7 +134,10 @@ class TextTranslator(abc.ABC):
         decode: DecodeConfig = GREEDY,
         glossary: Glossary | None = None,
     ) -> list[Translation]:
-        """One translation for each text, in order; white space between sentences is kept."""
+        """One translation for each text, in order; white space between sentences is kept.
+
+        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
+        """
         layouts = [self.split(text, glossary) for text in texts]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(self.translate_segments(sentences, decode))
@@ -177,7 +180,10 @@ class Translator(TextTranslator):
         compute_type: ComputeType = "auto",
         langs: Direction | None = None,
     ) -> Self:
-        """Opens a checkpoint or a run's best one, for its first direction or `langs`; UserError."""
+        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
+
+        `langs` is the direction asked for; without it the first that the checkpoint serves.
+        """
         opened = open_checkpoint(folder)
         langs, directions = langs or opened.directions[0], opened.directions
         if langs not in directions:

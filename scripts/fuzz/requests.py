@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scripts.fuzz.attacks import MARKER, ODD, UNITS, bodies, document, texts, word
+from scripts.fuzz.attacks import MARKER, ODD, UNITS, bodies, document, texts
 
 POSTS = ("/translate", "/detect", "/inspect", "/alternatives", "/continue_after")
 BOUND = "----fuzz"
@@ -71,13 +71,6 @@ class Requests:
         """One of all kinds, and its name."""
         name = self._chance.choice(list(self._kinds))
         return name, self._kinds[name]()
-
-    def first(self) -> list[bytes]:
-        """What lets a server load all that it has: a page, a look inside, and files."""
-        fields: dict[str, Any] = {"q": f"<p>{MARKER} <b>es</b> grande.</p>", "api_key": self._key}
-        look = self._json("/inspect", api_key=self._key, attention=True)
-        page = self._json("/translate", **fields, format="html", alternatives=5)
-        return [page, look, *(self._upload(".docx", word(MARKER), "a") for _ in range(4))]
 
     def _json(self, path: str, **fields: Any) -> bytes:
         usual = {"q": f"{MARKER} duerme.", "source": "es", "target": "en"}

@@ -1,25 +1,19 @@
 """The API in this process, of a small model; the page in a browser, of the released models."""
 
 import asyncio
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.serving.server import ON, started
 from transformer.config import ServeConfig
 from transformer.translation.directions import load
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 PATIENCE = 60_000  # milliseconds: the machine may be busy
-# In float32: PyTorch's int8 products of a sentence depend a little on those beside it, and a model
-# that has learnt nothing is never sure of its choice.
-ON: Any = {"device": "cpu", "compute_type": "float32"}
 
 
 class Client:
@@ -108,15 +102,8 @@ def browser() -> Iterator[Any]:
 def url(browser: Any) -> Iterator[str]:
     """The address of a server of both released models."""
     pytest.importorskip("fastapi", reason="needs the extra `serve`")
-    with subprocess.Popen(
-        [sys.executable, "-m", "transformer", "--serve", "--port", "0"],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as started:
-        assert started.stderr is not None
-        yield next(line for line in started.stderr if "http:" in line).split()[-1]
-        started.kill()
+    with started() as (_, address):
+        yield address
 
 
 @pytest.fixture

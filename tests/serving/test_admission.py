@@ -6,18 +6,15 @@ import json
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.serving.server import ES_EN, TEXT, Call
 from transformer.serving import api
 from transformer.serving.access import counted_as, new_key
-
-TEXT = "La niña dibuja el coche rojo."
-ES_EN = {"source": "es", "target": "en"}
-Call = Callable[..., Any]
 
 
 class Body:

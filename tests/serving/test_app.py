@@ -7,21 +7,15 @@ import re
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.serving.server import ES_EN, ON, ROOT, TEXT, Call
 from transformer.config import DecodeConfig
 from transformer.decoding import native
 from transformer.translation.directions import load
-
-TEXT = "La niña dibuja el coche rojo."
-ROOT = Path(__file__).resolve().parents[2]
-ES_EN = {"source": "es", "target": "en"}
-Call = Callable[..., Any]
-ON: Any = {"device": "cpu", "compute_type": "float32"}
 
 
 def test_a_text_is_translated_from_json_form_and_query(client: Any, translate: Call) -> None:

@@ -6,8 +6,6 @@ import json
 import logging
 import resource
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -16,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.serving.server import started
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 from transformer.serving.connections import (  # noqa: E402
@@ -161,22 +161,16 @@ def test_what_goes_wrong_outside_a_request_is_a_line(caplog: pytest.LogCaptureFi
 
 
 def test_few_descriptors_are_told_of_and_survived(random_checkpoint: Path) -> None:
-    flags = ["--serve", "--port", "0", "--model", str(random_checkpoint), "--device", "cpu"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "transformer", *flags],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as started:
-        assert started.stderr is not None
-        lines = iter(started.stderr.readline, "")
-        url = next(line for line in lines if "http:" in line).split()[-1]
+    flags = ("--model", random_checkpoint, "--device", "cpu")
+    few: Any = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+    with started(*flags, **few) as (process, url):
         port = int(url.rstrip("/").rpartition(":")[2])
         silent = [socket.create_connection(("127.0.0.1", port), 20) for _ in range(90)]
         with urllib.request.urlopen(f"{url}health", timeout=20) as answer:
             assert json.loads(answer.read()) == {"status": "ok"}
         for connection in silent:
             connection.close()
-        started.terminate()
-        assert "only 64 files may be open" in next(lines)
-        assert list(lines) == []
+        process.terminate()
+        assert process.stderr is not None
+        (line,) = process.stderr
+        assert "only 64 files may be open" in line

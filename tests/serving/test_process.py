@@ -2,55 +2,29 @@
 
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.serving.server import ES_EN, TEXT, Call, Process, started
+
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
-ROOT = Path(__file__).resolve().parents[2]
-TEXT = "La niña dibuja el coche rojo."
-ES_EN = {"source": "es", "target": "en"}
-Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def process(random_checkpoint: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The command, listening on a free port; its address."""
-    flags = [
-        "--serve",
-        "--port",
-        "0",
-        "--model",
-        str(random_checkpoint),
-        "--device",
-        "cpu",
-        "--compute-type",
-        "float32",
-        "--no-guard",
-    ]
-    started = subprocess.Popen(
-        [sys.executable, "-m", "transformer", *flags],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with started:
-        assert started.stderr is not None
-        url = started.stderr.readline().removeprefix("translate: ").strip()
-        assert url.startswith("http://127.0.0.1:"), url
-        yield started, url
-        started.kill()
+def process(random_checkpoint: Path) -> Iterator[Process]:
+    """The command, listening on a free port, and its address."""
+    model = ("--model", random_checkpoint, "--device", "cpu", "--compute-type", "float32")
+    with started(*model, "--no-guard") as process:
+        yield process
 
 
 def fetch(url: str, **fields: Any) -> Any:
@@ -61,9 +35,7 @@ def fetch(url: str, **fields: Any) -> Any:
         return json.loads(answer.read())
 
 
-def test_the_public_client_works_unchanged(
-    process: tuple["subprocess.Popen[str]", str], translate: Call
-) -> None:
+def test_the_public_client_works_unchanged(process: Process, translate: Call) -> None:
     client = pytest.importorskip("libretranslatepy", reason="needs libretranslatepy")
     api = client.LibreTranslateAPI(process[1])
     assert [one["code"] for one in api.languages()] == ["es", "en"]
@@ -73,9 +45,7 @@ def test_the_public_client_works_unchanged(
         api.translate(TEXT, "fr", "en")
 
 
-def test_many_clients_each_get_their_own_answer(
-    process: tuple["subprocess.Popen[str]", str], translate: Call
-) -> None:
+def test_many_clients_each_get_their_own_answer(process: Process, translate: Call) -> None:
     texts = [f"{TEXT} {'Nadie ve agua. ' * (i % 3)}{i} libros." for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda q: fetch(f"{process[1]}translate", q=q, **ES_EN), texts))
@@ -83,9 +53,7 @@ def test_many_clients_each_get_their_own_answer(
 
 
 @pytest.mark.parametrize("path", ["translate_file", "inspect"])
-def test_a_body_that_comes_after_its_headers_is_answered(
-    process: tuple["subprocess.Popen[str]", str], path: str
-) -> None:
+def test_a_body_that_comes_after_its_headers_is_answered(process: Process, path: str) -> None:
     httpx = pytest.importorskip("httpx", reason="needs httpx")
     files = {"file": ("a.txt", TEXT.encode())}
     whole = httpx.Request("POST", f"{process[1]}{path}", data=ES_EN | {"q": TEXT}, files=files)
@@ -101,7 +69,7 @@ def test_a_body_that_comes_after_its_headers_is_answered(
         assert answer.status_code == 200
 
 
-def test_a_broken_form_is_refused(process: tuple["subprocess.Popen[str]", str]) -> None:
+def test_a_broken_form_is_refused(process: Process) -> None:
     """Without a line on standard error, which is read when the server ends."""
     headers = {"content-type": "multipart/form-data; boundary=x"}
     broken = urllib.request.Request(f"{process[1]}translate", b"--y secreto", headers)
@@ -109,10 +77,8 @@ def test_a_broken_form_is_refused(process: tuple["subprocess.Popen[str]", str]) 
         urllib.request.urlopen(broken, timeout=60)
 
 
-def test_sigterm_answers_what_is_under_way_and_ends_well(
-    process: tuple["subprocess.Popen[str]", str], translate: Call
-) -> None:
-    started, url = process
+def test_sigterm_answers_what_is_under_way_and_ends_well(process: Process, translate: Call) -> None:
+    command, url = process
     text = " ".join(f"La niña dibuja {i} coches." for i in range(600))
     answers: list[Any] = []
     asking = threading.Thread(
@@ -121,12 +87,12 @@ def test_sigterm_answers_what_is_under_way_and_ends_well(
     asking.start()
     while " 0.0\n" in waiting(url) and not answers:
         time.sleep(0.005)
-    started.send_signal(signal.SIGTERM)
+    command.send_signal(signal.SIGTERM)
     asking.join(60)
     assert answers[0]["translatedText"].split(" ")
-    assert started.wait(60) == 0
-    assert started.stderr is not None
-    assert started.stderr.read() == ""
+    assert command.wait(60) == 0
+    assert command.stderr is not None
+    assert command.stderr.read() == ""
     with pytest.raises(urllib.error.URLError):
         waiting(url)
 

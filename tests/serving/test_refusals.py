@@ -1,23 +1,20 @@
 """The LibreTranslate API: what it refuses, and goes on."""
 
 import asyncio
+import gzip
 import json
 import logging
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.serving.server import ES_EN, TEXT, Call
 from transformer import cli
 from transformer.config import UserError
 from transformer.serving.access import new_key
-
-TEXT = "La niña dibuja el coche rojo."
-ES_EN = {"source": "es", "target": "en"}
-Call = Callable[..., Any]
 
 
 def refused(answer: Any, status: int, why: str) -> None:
@@ -33,6 +30,11 @@ def refused(answer: Any, status: int, why: str) -> None:
         (b"[1]", "expected a JSON object"),
         (b"[" * 80_000, "expected JSON"),
         (b"\xff\xfe", "expected JSON"),
+        (gzip.compress(b"{}"), "expected JSON"),
+        (b'{"q":"a","alternatives":' + b"9" * 80_000 + b"}", "expected JSON"),
+        (b'{"q":"a","source":"es","target":"en","alternatives":NaN}', "from 0 to 5"),
+        ({chr(0x10000 + i): i for i in range(4000)}, "missing q"),
+        ({"q": TEXT, "source": "x" * 80_000, "target": "en"}, "^x{20} is not supported"),
         ({**ES_EN}, "missing q"),
         ({"q": TEXT, "target": "en"}, "missing source"),
         ({"q": TEXT, "source": "es"}, "missing target"),
@@ -114,9 +116,9 @@ def test_too_much_is_413(client: Any) -> None:
     refused(client.post(q=["a" * 700] * 3, **ES_EN), 413, "2100 characters exceed")
     refused(client.post(q=["a"] * 11, **ES_EN), 413, "11 texts exceed 10")
     refused(client.post("/detect", q="a" * 2001), 413, "exceed")
-    refused(
-        client.post(q=TEXT, glossary="\n".join("abcdefghij"), **ES_EN), 413, "10 terms exceed 9"
-    )
+    for between in ("\n", "|"):
+        terms = between.join(map(str, range(9000)))
+        refused(client.post(q=TEXT, glossary=terms, **ES_EN), 413, "9000 terms exceed 9")
     refused(client.post("/inspect", q="a" * 2001, **ES_EN), 413, "exceed")
     refused(client.post(q="a" * 10_000_000, **ES_EN), 413, "the request exceeds 90556 bytes")
     files = {"file": ("a.txt", ("hola " * 1000).encode())}
@@ -163,7 +165,8 @@ def test_a_file_name_cannot_lead_elsewhere(client: Any, name: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/download_file/x.txt", "/download_file/..%2f..%2fetc%2fpasswd", "/..%2f..%2fpyproject.toml",
+    ["/download_file/x.txt", "/download_file/%00.txt", "/download_file/%ed%a0%80.txt", "/%00",
+     "/" + "a" * 9000, "/download_file/..%2f..%2fetc%2fpasswd", "/..%2f..%2fpyproject.toml",
      "/../server.py", "/nothing", "/web/index.html"],
 )  # fmt: skip
 def test_what_is_not_there_is_404(client: Any, path: str) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import UserError
+from transformer.text.glossary import TermSpan
 from transformer.text.sentences import Segment, segments, split_long
 
 # A bar stands where a sentence is to end.
@@ -198,6 +199,20 @@ def test_in_one_line_each_item_is_a_sentence() -> None:
 )  # fmt: skip
 def test_what_only_looks_like_a_list_is_a_sentence(text: str) -> None:
     assert sentences(text)[0].split()[0] == text.split()[0]
+
+
+def test_a_very_long_sentence_is_several_but_for_what_is_kept() -> None:
+    address, term = "a" * 2500, TermSpan(995, 1005, "x")
+    text = f"{'b' * 990} {'c ' * 20}{address} {'d' * 3000}"
+    start = text.index(address)
+    parts = segments(text, "es", [(start, start + 2500)], [term])
+    assert "".join(part.text for part in parts) == text
+    (whole,) = (part for part in parts if part.kept)
+    assert whole.text[slice(*whole.kept[0])] == address
+    assert sum(len(part.terms) for part in parts) == 1
+    others = [len(part.text) for part in parts if part.is_sentence and not part.kept]
+    assert 500 < max(others) <= 1000
+    assert [part.text for part in segments("e" * 1000, "es")] == ["e" * 1000]
 
 
 def test_what_fits_stays_whole() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import Options, Passage
+from transformer.documents.passages import Options
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
@@ -30,7 +30,7 @@ from transformer.serving.service import (
 )
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
-from transformer.text.markup import MarkedText, split_at_marks
+from transformer.text.markup import split_at_marks
 from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
 
@@ -140,33 +140,19 @@ class Api:
         options = Options(*pair)
         passages = await self._workers.read(text, ".html", options, PAGE_SECONDS)
         filled, warnings = await self._service.fill(passages, pair, how)
-        pages = [filled]
-        if n_best > 1:  # the further ones without a look inside: what is marked stays in its place
-            known: dict[str, Translation] = {}
-            for k in range(1, n_best):
-                pages.append(await self._further(passages, (pair, how), k, n_best, known))
-        written = [await self._workers.write(text, ".html", options, page) for page in pages]
-        candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
-        return Translation(source=text, candidates=candidates, warnings=warnings)
+        pages, known = [filled], dict[str, Translation]()
 
-    async def _further(
-        self,
-        passages: Sequence[Passage],
-        asked: tuple[Pair, Reading],
-        k: int,
-        n_best: int,
-        known: dict[str, Translation],
-    ) -> list[MarkedText]:
-        """A page of the k-th candidates, or the last; `known` keeps them for the next k."""
-
-        async def translate(texts: Sequence[str]) -> list[Said]:
+        async def said(k: int, texts: Sequence[str]) -> list[Said]:
             new = [text for text in dict.fromkeys(texts) if text not in known]
-            pair, how = asked
             translated = await self._service.translate(new, pair, n_best, how)
             known.update(zip(new, translated, strict=True))
             return [Said(known[text].candidates[: k + 1][-1].text) for text in texts]
 
-        return (await fill(passages, translate))[0]
+        for k in range(1, n_best):  # without a look inside: what is marked stays in its place
+            pages.append((await fill(passages, functools.partial(said, k)))[0])
+        written = [await self._workers.write(text, ".html", options, page) for page in pages]
+        candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
+        return Translation(source=text, candidates=candidates, warnings=warnings)
 
     async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
         """POST /translate_file: the name by which the file can be fetched, and what is to check."""

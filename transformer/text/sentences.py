@@ -29,6 +29,7 @@ _MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, w
     r"""|(?<![。\uff01\uff1f])[。\uff01\uff1f]++["'\u2019”」』]*+\s*+(?=\S)"""
 )
 _WORDS = re.compile(r"[\w\s]+")
+LONGEST = 1000  # characters of a sentence, if it can be cut: a model takes fewer at once
 _OPENING = "(\"'«“\u2018¿¡—-"
 _TITLE = re.compile(  # never ends a sentence
     r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
@@ -89,7 +90,8 @@ def segments(
     starter = _STARTER.get(lang, "|".join(_STARTER.values()))
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = sorted([*kept, *dotted]) if dotted else kept
-    parts = _with_gaps(text, _sentences(_covered(text, whole, "X"), starter))
+    covered, uncut = _covered(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
+    parts = _with_gaps(text, _shortened(covered, _sentences(covered, starter), uncut))
     return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
 
 
@@ -147,6 +149,20 @@ def _sentences(text: str, starter: str) -> Iterator[Span]:
                 yield offset + start, offset + start + len(line[start : mark.end()].rstrip())
                 start = mark.end()
         yield offset + start, offset + len(line)
+
+
+def _shortened(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
+    """The spans, the very long ones in pieces: who translates one does nothing else meanwhile."""
+    for start, end in spans:
+        first, *others = _pieces(text, start, end, lambda piece: len(piece) <= LONGEST)
+        for other in others:
+            place = bisect.bisect_right(uncut, first[1], key=lambda span: span[1])
+            if place < len(uncut) and uncut[place][0] < other[0]:  # the cut would be within it
+                first = first[0], other[1]
+            else:
+                yield first
+                first = other
+        yield first
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:

@@ -1,40 +1,168 @@
 """Files come out as they went in, but for their text."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import pytest
 
-from tests.documents.shouting import shouted
+from tests.documents.shouting import pdf, shout, shouted
+from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
-from transformer.documents.formats import read
+from transformer.documents.formats import FORMATS, read
 from transformer.documents.passages import KEPT, Options, Passage
 from transformer.text.markup import MarkedText
 
-pytest.importorskip("lxml", reason="needs the extra `files`")
+pytest.importorskip("markdown_it", reason="needs the extra `files`")
 
 
-def shouted_alone(content: str | bytes, suffix: str) -> str:
-    """The file with its texts in capitals; unchanged texts leave every byte of it."""
-    content = content.encode() if isinstance(content, str) else content
-    assert translate_file(content, f"a{suffix}", list, options=Options()) == content
-    return shouted(content, suffix)
+def raised(text: str, words: str) -> str:
+    """A text with some of its words in capitals."""
+    return re.sub(rf"\b({'|'.join(words.split())})\b", lambda match: match[0].upper(), text)
 
 
-def texts(content: str | bytes, suffix: str) -> list[str]:
-    content = content.encode() if isinstance(content, str) else content
-    return [passage.text for passage in read(content, suffix).passages]
+MARKDOWN = """---
+title: no
+---
+# uno `no` dos
 
+tres **cuatro** y [cinco *seis*](http://no.no/a_(b) "no") siete\\*
+ocho ![no](no.png) <b>nueve</b> <http://no.no> snake_case &amp; diez
 
-def test_a_text_file_is_translated_by_lines() -> None:
-    assert texts("\ufeffHola.\n\nAdiós.\n", ".TXT") == ["Hola.\n", "Adiós.\n"]
-    assert shouted_alone("Hola.\r\n\r\nAdiós.\n", ".txt") == "HOLA.\r\n\r\nADIÓS.\n"
+> * [ ] once
+>   doce
+1. trece  
+   catorce
+
+| quince | dieciséis |
+|:--|--|
+| **veinte** | `no` |
+
+```sh
+no
+```
+
+    no
+
+<div>no</div>
+
+[ref]: http://no.no
+"""
+YAML = """# no
+clave: uno # no
+lista:
+  - 'dos'
+  - "tres \\"x\\""
+  - &a !!str cuatro
+  - *a
+  - 2024-01-01
+  - yes
+bloque: |
+  cinco
+    seis
+
+doblado: >-
+  siete
+  ocho
+flujo: {a: nueve, b: [diez]}
+"""
+PO = r"""# no
+msgid ""
+msgstr ""
+"Language: \n"
+"X: no\n"
+
+#: no.c:1
+#, c-format
+msgid "uno %s \"x\""
+msgstr ""
+
+msgctxt "no"
+msgid ""
+"dos\n"
+"tres"
+msgstr ""
+
+msgid "hecho"
+msgstr "done"
+
+msgid "gato"
+msgid_plural "gatos"
+msgstr[0] ""
+msgstr[1] ""
+
+#~ msgid "no"
+#~ msgstr ""
+"""
+XLIFF = (
+    '<xliff version="1.2"><file source-language="es" original="no"><body>'
+    '<trans-unit id="1"><source>uno <g id="1">dos</g><x id="2"/> fin</source></trans-unit>\n'
+    '<trans-unit id="2"><source>tres</source>\n<target state="new"/></trans-unit>'
+    "<trans-unit><source>no</source><target>done</target></trans-unit>"
+    '<trans-unit translate="no"><source>no</source></trans-unit></body></file></xliff>'
+)
+TMX = (
+    '<tmx><body><tu><tuv xml:lang="es-ES"><seg>uno <ph>no</ph></seg></tuv></tu>'
+    '<tu><tuv xml:lang="es"><seg>no</seg></tuv><tuv xml:lang="en"><seg>done</seg></tuv></tu>'
+    '<tu><tuv xml:lang="fr"><seg>no</seg></tuv></tu></body></tmx>'
+)
+SUBTITLES = (
+    "1\n00:00:01,000 --> 00:00:02,500\n<i>Mi hermana\nvive</i> aquí.\n\n"
+    "7\n00:00:03,000 --> 00:00:04,000\n- ¿Sí?\n- {\\an8}No.\n\n\n"
+    "8\n00:00:05,000 --> 00:00:06,000 X1:5\n{\\an8}<i>Cuando llegó a casa,</i>\n\n"
+    "9\n00:00:06,000 --> 00:00:07,000\n<i>su hermana\nya no estaba.</i>\n\n10\n"
+    "00:00:08,000 --> 00:00:09,000\n♪\n"
+)
+SUBTITLES_RAISED = raised(
+    SUBTITLES, "Mi hermana vive aquí Sí No Cuando llegó a casa su ya no estaba"
+)
+SUBTITLES_RAISED = SUBTITLES_RAISED.replace("MI HERMANA\nVIVE</i>", "MI HERMANA</i>\n<i>VIVE</i>")
+VTT = (
+    "WEBVTT\n\nNOTE una nota\n\nSTYLE\n::cue {}\n\nuno\n00:01.000 --> 00:02.000 line:0\n"
+    "<v Ana>dos &amp; <b>tres</b>\n"
+)
+XLIFF_FILLED = (
+    XLIFF.replace('original="no">', 'original="no" target-language="en">')
+    .replace("fin</source>", 'fin</source><target>UNO <g id="1">DOS</g><x id="2"/> FIN</target>')
+    .replace('<target state="new"/>', '<target state="new">TRES</target>')
+)
+ADDED = '<tuv xml:lang="en"><seg>UNO <ph>no</ph></seg></tuv></tu>'
+PO_FILLED = (
+    PO.replace("Language: \\n", "Language: en\\n")
+    .replace('\\"x\\""\nmsgstr ""', '\\"x\\""\nmsgstr "UNO %s \\"X\\""')
+    .replace('"tres"\nmsgstr ""', '"tres"\nmsgstr ""\n"DOS\\n"\n"TRES"')
+    .replace('msgstr[0] ""\nmsgstr[1] ""', 'msgstr[0] "GATO"\nmsgstr[1] "GATOS"')
+)
+MARKDOWN_RAISED = raised(
+    MARKDOWN.replace("\nocho", " ocho")
+    .replace("once\n>   doce", "once doce")
+    .replace("&amp;", "&"),
+    "uno dos tres cuatro y cinco seis siete ocho nueve snake_case diez once doce trece catorce "
+    "quince dieciséis veinte",
+)
+YAML_RAISED = raised(
+    YAML.replace("siete\n  ocho", "siete ocho"),
+    "uno dos tres x cuatro cinco seis siete ocho nueve diez",
+)
 
 
 @pytest.mark.parametrize(
-    ("page", "expected"),
+    ("suffix", "content", "expected"),
     [
+        (".txt", "Hola.\r\n\r\nAdiós.\n", "HOLA.\r\n\r\nADIÓS.\n"),
         (
+            ".csv",
+            'id;nombre;"nota ""x"""\r\n1;"a; b";\r\n\r\n2;c;3,5',
+            'ID;NOMBRE;"NOTA ""X"""\r\n1;"A; B";\r\n\r\n2;C;3,5',
+        ),
+        (".tsv", 'uno\tdos, "tres"\n1\t', 'UNO\tDOS, "TRES"\n1\t'),
+        (
+            ".json",
+            '{"a": "uno", "b": [1.50, "dos \\"x\\"", null], "c": {"d": "\\u00e9l"},"e":"1" }\n',
+            '{"a": "UNO", "b": [1.50, "DOS \\"X\\"", null], "c": {"d": "\\u00c9L"},"e":"1" }\n',
+        ),
+        (
+            ".html",
             "<!DOCTYPE html><html lang='es'><title>uno</title><style>p > a {color: red}</style>"
             '<script>if (a < b && c) { alert("hola") }</script><body class=x><!-- nota -->'
             '<p id="a">dos <b>tres</b> &amp; cuatro<br/>cinco</p><pre>uno\n  dos</pre>',
@@ -43,30 +171,44 @@ def test_a_text_file_is_translated_by_lines() -> None:
             '<p id="a">DOS <b>TRES</b> &amp; CUATRO<br/>CINCO</p><pre>UNO\n  DOS</pre>',
         ),
         (
+            ".html",
             "<p>Usa <code>npm i</code>, <i class=icon></i> y <img alt='la foto' src=x> ya.</p>",
             "<p>USA <code>npm i</code>, <i class=icon></i> Y <img alt=\"LA FOTO\" src=x> YA.</p>",
         ),
         (
+            ".html",
             '<p translate="no">seis</p><p class="notranslate">siete <i>ocho</i></p>nueve',
             '<p translate="no">seis</p><p class="notranslate">siete <i>ocho</i></p>NUEVE',
         ),
         (
+            ".html",
             '<input placeholder="nombre" value="x"><input type=submit value="enviar">'
             '<textarea title=hola>no</textarea><meta name="description" content="una página">',
             '<input placeholder="NOMBRE" value="x"><input type=submit value="ENVIAR">'
             '<textarea title="HOLA">no</textarea><meta name="description" content="UNA PÁGINA">',
         ),
-        ("<ul><li><a>uno</a> <a>dos</a>", "<ul><li><a>UNO</a> <a>DOS</a>"),
-        ("<u>a <s>b</s></u> 5 < 6 &copy; fin", "<u>A <s>B</s></u> 5 &lt; 6 © FIN"),
+        (".html", "<ul><li><a>uno</a> <a>dos</a>", "<ul><li><a>UNO</a> <a>DOS</a>"),
+        (".html", "<u>a <s>b</s></u> 5 < 6 &copy; fin", "<u>A <s>B</s></u> 5 &lt; 6 © FIN"),
         (
+            ".html",
             "<p>El perro &lt;script&gt;...&lt;/script&gt; negro</p>",
             "<p>EL PERRO &lt;SCRIPT&gt;...&lt;/SCRIPT&gt; NEGRO</p>",
         ),
-        ("el <b>a</b> &lt;0/&gt; <br> <img> c", "EL <b>A</b> &lt;0/&gt; <br> <img> C"),
+        (".html", "el <b>a</b> &lt;0/&gt; <br> <img> c", "EL <b>A</b> &lt;0/&gt; <br> <img> C"),
+        (".md", MARKDOWN, MARKDOWN_RAISED),
+        (".yaml", YAML, YAML_RAISED),
+        (".po", PO, PO_FILLED),
+        (".xlf", XLIFF, XLIFF_FILLED),
+        (".tmx", TMX, TMX.replace("</tu>", ADDED, 1)),
+        (".srt", SUBTITLES, SUBTITLES_RAISED),
+        (".srt", SUBTITLES.replace("\n", "\r\n"), SUBTITLES_RAISED.replace("\n", "\r\n")),
+        (".vtt", VTT, raised(VTT, "dos tres")),
     ],
 )  # fmt: skip
-def test_a_page_keeps_all_but_its_words(page: str, expected: str) -> None:
-    assert shouted_alone(page, ".html") == expected
+def test_a_file_keeps_all_but_its_words(suffix: str, content: str, expected: str) -> None:
+    assert shouted(content, suffix) == expected
+    if suffix not in (".xlf", ".tmx"):  # which get a copy of what is not translated
+        assert translate_file(content.encode(), f"a{suffix}", list) == content.encode()
 
 
 def test_what_stays_is_no_text_and_what_was_text_is_no_tag() -> None:
@@ -97,15 +239,6 @@ def test_control_characters_stay_where_they_were() -> None:
     assert asked == ["uno ", " dos", "tres ", "cua", "tro"]
 
 
-SUBTITLES = (
-    "1\n00:00:01,000 --> 00:00:02,500\n<i>Mi hermana\nvive</i> aquí.\n\n"
-    "7\n00:00:03,000 --> 00:00:04,000\n- ¿Sí?\n- {\\an8}No.\n\n\n"
-    "8\n00:00:05,000 --> 00:00:06,000 X1:5\n{\\an8}<i>Cuando llegó a casa,</i>\n\n"
-    "9\n00:00:06,000 --> 00:00:07,000\n<i>su hermana\nya no estaba.</i>\n\n10\n"
-    "00:00:08,000 --> 00:00:09,000\n♪\n"
-)
-
-
 def test_subtitles_keep_times_tags_speakers_and_lines() -> None:
     document = read(SUBTITLES.encode(), ".srt")
     assert [passage.text for passage in document.passages] == [
@@ -113,14 +246,6 @@ def test_subtitles_keep_times_tags_speakers_and_lines() -> None:
         "Cuando llegó a casa, su hermana ya no estaba.",
     ]  # fmt: skip
     assert document.passages[0].marks == ((0, 15),)
-    expected = SUBTITLES
-    for word in ("Mi hermana", "vive", "aquí", "Sí", "No", "Cuando llegó a casa", "su hermana",
-                 "ya no estaba"):  # fmt: skip
-        expected = expected.replace(word, word.upper())
-    marked = expected.replace("<i>MI HERMANA\nVIVE</i>", "<i>MI HERMANA</i>\n<i>VIVE</i>")
-    assert shouted_alone(SUBTITLES, ".srt") == marked
-    windows = SUBTITLES.replace("\n", "\r\n")
-    assert shouted_alone(windows, ".srt") == marked.replace("\n", "\r\n")
 
 
 def test_lines_of_subtitles_stay_short_and_a_sentence_fills_its_cues() -> None:
@@ -134,18 +259,47 @@ def test_lines_of_subtitles_stay_short_and_a_sentence_fills_its_cues() -> None:
     ]
 
 
-def test_web_subtitles_keep_their_notes_and_voices() -> None:
-    text = (
-        "WEBVTT\n\nNOTE una nota\n\nSTYLE\n::cue {}\n\nuno\n00:01.000 --> 00:02.000 line:0\n"
-        "<v Ana>dos &amp; <b>tres</b>\n"
-    )
-    expected = text.replace("dos", "DOS").replace("tres", "TRES")
-    assert shouted_alone(text, ".vtt") == expected
-
-
 def test_what_does_not_come_out_once_is_translated_around() -> None:
     def careless(texts: Sequence[str]) -> list[str]:
         return [KEPT.sub("", text).upper() for text in texts]
 
     page = b"uno <code>x</code> dos <img> <b>tres</b>"
     assert translate_file(page, "a.html", careless) == b"UNO <code>x</code> DOS <img> <b>TRES</b>"
+
+
+def test_a_translation_brings_no_markup_into_markdown() -> None:
+    document = read("hola [x](y)\n\nadiós _a\n".encode(), ".md")
+    written = document.write([[("1. *a* [b] ", None), ("c", 0)], [("- x_y <b>", None)]])
+    assert written.decode() == "1\\. \\*a\\* \\[b\\] [c](y)\n\n\\- x_y \\<b>\n"
+
+
+def test_yaml_is_quoted_where_it_must_be() -> None:
+    document = read(b"a: uno\nb: dos\nc: 'x'\n", ".yml")
+    marked: list[MarkedText] = [[(text, None)] for text in ("yes: #1", "true", "it's")]
+    assert document.write(marked) == b"a: \"yes: #1\"\nb: \"true\"\nc: 'it''s'\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "expected"),
+    [
+        (".csv", "id,nota\nuno,dos\n", "id,nota\nuno,DOS\n"),
+        (".json", '{"id": "a", "nota": ["b"]}', '{"id": "a", "nota": ["B"]}'),
+        (".yaml", "id: a\nnota: [b]\n", "id: a\nnota: [B]\n"),
+    ],
+)
+def test_named_columns_and_keys_alone_are_translated(
+    suffix: str, content: str, expected: str
+) -> None:
+    assert shouted(content, suffix, Options(columns=("nota",))) == expected
+
+
+def test_a_column_that_is_not_there_is_told_of() -> None:
+    assert shouted("a,b\nc,d\n", ".csv", Options(columns=("2",))) == "a,b\nc,D\n"
+    with pytest.raises(UserError, match="expected columns out of a, b; got c"):
+        shouted("a,b\n", ".csv", Options(columns=("c",)))
+
+
+def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
+    content = pdf("El coche ro-\njo es\nmuy caro.\nLa casa no.")
+    assert translate_file(content, "a.pdf", shout) == b"EL COCHE ROJO ES MUY CARO.\nLA CASA NO.\n\n"
+    assert (FORMATS[".pdf"].written, FORMATS[".pdf"].media[:10]) == (".txt", "text/plain")

@@ -26,8 +26,7 @@ _XLIFF = html.Language(
 def po(content: bytes, options: Options) -> Opened:
     """The entries of a PO file whose translation is empty."""
     text = text_of(content)
-    slices = Slices()
-    end = 0
+    slices = Slices(text)
     message = plural = ""
     for match in _FIELD.finditer(text):
         name = match["name"]
@@ -37,16 +36,12 @@ def po(content: bytes, options: Options) -> Opened:
         elif name == "msgid_plural":
             plural = value
         elif name.startswith("msgstr"):
-            slices.keep(text[end : match.start("value")])
-            end = match.end()
             said = plural if plural and not name.endswith("[0]") else message
             if message and not value:
-                slices.translate_plain(match["value"], said, _po_string)
+                slices.translate(*match.span("value"), said, _po_string)
             elif not message and options.target:
-                slices.keep(_LANGUAGE.sub(rf"\g<1>{options.target}", match["value"]))
-            else:
-                slices.keep(match["value"])
-    slices.keep(text[end:])
+                head = _LANGUAGE.sub(rf"\g<1>{options.target}", match["value"])
+                slices.replace(*match.span("value"), head)
     return slices.opened()
 
 

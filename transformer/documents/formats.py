@@ -47,9 +47,12 @@ class Document:
 
 
 def _text(content: bytes | str, options: Options) -> Opened:
-    slices = Slices()
-    for line in text_of(content).splitlines(keepends=True):
-        slices.translate_plain(line, line, str)
+    """Each line of a text."""
+    text = text_of(content)
+    slices, end = Slices(text), 0
+    for line in text.splitlines(keepends=True):
+        start, end = end, end + len(line)
+        slices.translate(start, end, line, str)
     return slices.opened()
 
 
@@ -66,14 +69,8 @@ def _pdf(content: bytes, options: Options) -> Opened:
         raise UserError(f"expected a PDF, got {type(error).__name__}") from None
     if not any(page.strip() for page in pages):
         raise UserError("expected a PDF with text, got pictures only: it needs a text recognition")
-    slices = Slices()
-    for page in pages:
-        text = _SAME.sub(" ", _HYPHEN.sub("", re.sub(r"[ \t]+\n", "\n", page.strip())))
-        for paragraph in text.split("\n"):
-            slices.translate_plain(paragraph, paragraph, str)
-            slices.keep("\n")
-        slices.keep("\n")
-    return slices.opened()
+    text = "\n\n".join(re.sub(r"[ \t]+\n", "\n", page.strip()) for page in [*pages, ""])
+    return _text(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
 
 
 def _html(content: bytes | str, options: Options) -> Opened:

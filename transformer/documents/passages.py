@@ -62,37 +62,35 @@ def text_of(content: bytes | str) -> str:
 
 
 class Slices:
-    """A text in slices, some of which are passages; every other character stays as it is."""
+    """A text of which some slices are passages; every other character stays as it is."""
 
-    def __init__(self) -> None:
-        self._parts: list[str] = []
+    def __init__(self, text: str) -> None:
+        self._text, self._parts = text, list[str]()
         self.units: list[Unit] = []
+        self.end = 0  # of the last slice
 
-    def keep(self, text: str) -> None:
-        """What stays."""
-        self._parts.append(text)
+    def replace(self, start: int, stop: int, text: str) -> int:
+        """Writes another text behind the last slice; gives its place."""
+        self._parts += [self._text[self.end : start], text]
+        self.end = stop
+        return len(self._parts) - 1
 
-    def translate(self, text: str, passage: Passage, render: Callable[[MarkedText], str]) -> None:
-        """A slice and what it says; an unchanged passage leaves the slice unchanged."""
-        place = len(self._parts)
-        self._parts.append(text)
+    def translate(self, start: int, stop: int, said: str, render: Callable[[str], str]) -> None:
+        """A slice that says a text; without words, or where that does not change, it stays."""
+        if not has_words(said):
+            return
+        place = self.replace(start, stop, self._text[start:stop])
 
         def put(marked: MarkedText) -> None:
-            if plain(marked) != passage.text:
-                self._parts[place] = render(marked)
+            if plain(marked) != said:
+                self._parts[place] = render(plain(marked))
 
-        self.units.append((passage, put))
-
-    def translate_plain(self, text: str, passage: str, render: Callable[[str], str]) -> None:
-        """A slice that says a text without marks; one without words stays."""
-        if has_words(passage):
-            self.translate(text, Passage(passage), lambda marked: render(plain(marked)))
-        else:
-            self.keep(text)
+        self.units.append((Passage(said), put))
 
     def opened(self) -> Opened:
         """The passages, and the text with their translations in UTF-8."""
-        return self.units, lambda: "".join(self._parts).encode()
+        rest = self._text[self.end :]
+        return self.units, lambda: "".join([*self._parts, rest]).encode()
 
 
 class Line(Generic[T]):

@@ -3,6 +3,7 @@
 `columns` names those of a table, by its first row or by number, and keys of JSON and YAML.
 """
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
         rf'("(?:[^"]++|"")*+"[^{re.escape(delimiter)}\r\n]*+|[^{re.escape(delimiter)}\r\n]*+)'
         rf"([{re.escape(delimiter)}]|\r?\n|\r|\Z)"
     )
-    slices = Slices()
+    slices = Slices(text)
     asked: set[int] | None = None
     names: list[str] = []
     row, column = 0, 0
@@ -37,12 +38,8 @@ def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
         said = value[1:-1].replace('""', '"') if is_quoted else value
         if options.columns and row == 0:
             names.append(said.strip())
-            slices.keep(value)
         elif asked is None or column in asked:
-            slices.translate_plain(value, said, _cell(is_quoted, delimiter))
-        else:
-            slices.keep(value)
-        slices.keep(end)
+            slices.translate(*match.span(1), said, _cell(is_quoted, delimiter))
         column += 1
         if end != delimiter:
             if options.columns and row == 0:
@@ -71,31 +68,23 @@ def json_values(content: bytes, options: Options) -> Opened:
     """The strings of JSON that are no keys."""
     text = text_of(content)
     json.loads(text)
-    slices = Slices()
-    end, key = 0, ""
-    keys: list[str] = []
+    slices = Slices(text)
+    key, keys = "", list[str]()
     for match in _JSON.finditer(text):
         sign = match.group()
-        slices.keep(text[end : match.start()])
-        end = match.end()
         if sign in "{[":
             keys.append(key)
         elif sign in "}]":
             key = keys.pop()
         elif sign[0] == '"':
             said = json.loads(sign, strict=False)
-            if _KEY.match(text, end) and keys:
+            if _KEY.match(text, match.end()) and keys:
                 key = said
             elif not options.columns or key in options.columns:
-                slices.translate_plain(sign, said, _quoted("\\u" in sign and sign.isascii()))
-                continue
-        slices.keep(sign)
-    slices.keep(text[end:])
+                is_ascii = "\\u" in sign and sign.isascii()
+                render = functools.partial(json.dumps, ensure_ascii=is_ascii)
+                slices.translate(*match.span(), said, render)
     return slices.opened()
-
-
-def _quoted(ascii_only: bool) -> Callable[[str], str]:
-    return lambda text: json.dumps(text, ensure_ascii=ascii_only)
 
 
 def yaml_values(content: bytes, options: Options) -> Opened:
@@ -109,17 +98,12 @@ def yaml_values(content: bytes, options: Options) -> Opened:
         nodes = [node for root in yaml.compose_all(text, loader) for node in _strings(root, "")]
     except yaml.YAMLError as error:
         raise UserError(f"expected sound YAML: {str(error).splitlines()[0]}") from None
-    slices = Slices()
-    end = 0
+    slices = Slices(text)
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
-        if start < end or (options.columns and key not in options.columns):
-            continue
-        slices.keep(text[end:start])
-        slices.translate_plain(text[start:stop], node.value, _scalar(text[start:stop], node.style))
-        end = stop
-    slices.keep(text[end:])
+        if start >= slices.end and (not options.columns or key in options.columns):
+            slices.translate(start, stop, node.value, _scalar(text[start:stop], node.style))
     return slices.opened()
 
 

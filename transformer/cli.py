@@ -32,12 +32,7 @@ from transformer.command import (
     run_command,
     write_output,
 )
-from transformer.config import (
-    DecodeConfig,
-    Direction,
-    ServeConfig,
-    UserError,
-)
+from transformer.config import DecodeConfig, Direction, ServeConfig, UserError
 from transformer.files import read_bytes
 from transformer.flags import ABOUT, parser, whole_parser
 from transformer.text.glossary import Glossary

@@ -50,9 +50,7 @@ def whole_parser() -> Parser:
 def parser(command: str = "", *, has_texts: bool = True) -> Parser:
     """The flags of `translate`, or of one of its commands."""
     flags = Parser(
-        prog=f"translate {command}".rstrip(),
-        description=ABOUT[command],
-        epilog=EXAMPLES[command],
+        prog=f"translate {command}".rstrip(), description=ABOUT[command], epilog=EXAMPLES[command]
     )
     if command == "completion":
         flags.add_argument("completion", choices=("bash", "zsh"), help="of which shell")

@@ -65,10 +65,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     mixed = [_weighed(spec, len(own), run.langs) for spec in request.mix]
     result = train(
         dataclasses.replace(
-            run,
-            train=(*run.train, *mixed),
-            test=(),
-            held_out=(*run.test, *request.general),
+            run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
         )
     )
     if result.ending is Ending.STOPPED or not is_main_process():

@@ -129,10 +129,7 @@ class TextTranslator(abc.ABC):
         """One translation for each sentence of some layouts, in order."""
 
     def translate(
-        self,
-        texts: Sequence[str],
-        decode: DecodeConfig = GREEDY,
-        glossary: Glossary | None = None,
+        self, texts: Sequence[str], decode: DecodeConfig = GREEDY, glossary: Glossary | None = None
     ) -> list[Translation]:
         """One translation for each text, in order; white space between sentences is kept.
 

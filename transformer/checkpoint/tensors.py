@@ -19,14 +19,7 @@ from typing import Any
 import numpy as np
 import safetensors
 
-from transformer.checkpoint.locate import (
-    VOCABULARY,
-    WEIGHTS,
-    check_sum,
-    find,
-    read_checked,
-    read_config,
-)
+from transformer.checkpoint import locate
 from transformer.config import Direction, ModelConfig, UserError
 from transformer.files import open_regular
 from transformer.text.tokenizer import Tokenizer
@@ -82,18 +75,18 @@ class Opened:
 
     def weights(self) -> Iterator[tuple[str, Array]]:
         """The weights by parameter name, one after the other in float32; defects are UserErrors."""
-        for name, stored in read_weights(self.folder / WEIGHTS, self.config).items():
+        for name, stored in read_weights(self.folder / locate.WEIGHTS, self.config).items():
             yield name, stored.float32()
 
 
 def open_checkpoint(folder: str | Path) -> Opened:
     """All of a checkpoint but its weights; a defect of the folder is a UserError."""
-    path = find(folder)
-    config, directions = read_config(path)
-    tokenizer = read_vocabulary(path / VOCABULARY)
+    path = locate.find(folder)
+    config, directions = locate.read_config(path)
+    tokenizer = read_vocabulary(path / locate.VOCABULARY)
     if tokenizer.vocab_size != config.vocab_size:
         raise UserError(
-            f"expected {config.vocab_size} pieces in {path / VOCABULARY}, "
+            f"expected {config.vocab_size} pieces in {path / locate.VOCABULARY}, "
             f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
         )
     return Opened(folder=path, config=config, tokenizer=tokenizer, directions=directions)
@@ -102,7 +95,7 @@ def open_checkpoint(folder: str | Path) -> Opened:
 def read_vocabulary(path: Path) -> Tokenizer:
     """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
     try:
-        return Tokenizer(read_checked(path))
+        return Tokenizer(locate.read_checked(path))
     except (OSError, ValueError) as error:
         raise UserError(f"expected a tokeniser in {path}: {error}") from error
 
@@ -161,7 +154,7 @@ def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
         raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
     if shapes is not None:
         _check_shapes(path, entries, shapes)
-    check_sum(path, mapped)
+    locate.check_sum(path, mapped)
     arrays = {name: _array(mapped, entry) for name, entry in entries.items()}
     return {
         name: Stored(entries[name].dtype, array, arrays.get(name + SCALE))

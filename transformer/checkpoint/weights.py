@@ -27,17 +27,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from transformer.checkpoint import locate
-from transformer.checkpoint.locate import STATE, STATE_VALUES, WEIGHTS, find, read_json
-from transformer.checkpoint.tensors import (
-    SCALE,
-    Shapes,
-    Stored,
-    open_checkpoint,
-    quantise_rows,
-    read,
-    read_weights,
-)
+from transformer.checkpoint import locate, tensors
+from transformer.checkpoint.tensors import SCALE, Shapes, Stored, open_checkpoint
 from transformer.config import Direction, ModelConfig, UserError
 from transformer.files import replaced_folder
 from transformer.model import Transformer
@@ -79,19 +70,19 @@ def save(
         (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
         (new / locate.VOCABULARY).write_bytes(tokenizer.model)
         (new / locate.CARD).write_text(card, encoding="utf-8")
-        _save_tensors(new / WEIGHTS, weights)
+        _save_tensors(new / locate.WEIGHTS, weights)
         if training is not None:
             if training[0]:
-                _save_tensors(new / STATE, training[0])
+                _save_tensors(new / locate.STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
-            (new / STATE_VALUES).write_text(text, encoding="utf-8")
+            (new / locate.STATE_VALUES).write_text(text, encoding="utf-8")
         locate.write_sums(new)
         for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
             path.chmod((new / locate.CONFIG).stat().st_mode)
 
 
-def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+def _save_tensors(path: Path, named: Mapping[str, Tensor]) -> None:
+    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in named.items()}
     try:
         safetensors.torch.save_file(ready, path)
     except safetensors.SafetensorError as error:  # the disk is full, most likely
@@ -108,7 +99,7 @@ def compact(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor
     stored: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         if storage == "int8" and tensor.dim() == 2 and name not in TABLES:
-            rows, scale = quantise_rows(tensor.float().numpy())
+            rows, scale = tensors.quantise_rows(tensor.float().numpy())
             stored |= {name: torch.from_numpy(rows), name + SCALE: torch.from_numpy(scale)}
         else:
             stored[name] = tensor.half()
@@ -124,7 +115,7 @@ def _tensor(stored: Stored) -> Tensor:
 
 
 def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]:
-    return {name: _tensor(stored) for name, stored in read(path, shapes).items()}
+    return {name: _tensor(stored) for name, stored in tensors.read(path, shapes).items()}
 
 
 class _Unfilled(TorchFunctionMode):
@@ -145,7 +136,7 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     """Reads a checkpoint, in evaluation mode and float32; a defect of the folder is a UserError."""
     opened = open_checkpoint(folder)
     path = opened.folder
-    stored = read_weights(path / WEIGHTS, opened.config)
+    stored = tensors.read_weights(path / locate.WEIGHTS, opened.config)
     with _Unfilled():
         model = Transformer(opened.config)
     model.load_state_dict({name: _tensor(s).float() for name, s in stored.items()}, assign=True)
@@ -159,7 +150,7 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
 
 def load_weights(folder: str | Path) -> dict[str, Tensor]:
     """Only the weights of a checkpoint, by parameter name."""
-    return _load_tensors(find(folder) / WEIGHTS)
+    return _load_tensors(locate.find(folder) / locate.WEIGHTS)
 
 
 def load_training(
@@ -169,8 +160,8 @@ def load_training(
 
     Tensors of other names or shapes than the given ones are a UserError.
     """
-    path = find(folder)
-    return _load_tensors(path / STATE, shapes), read_json(path / STATE_VALUES)
+    path = locate.find(folder)
+    return _load_tensors(path / locate.STATE, shapes), locate.read_json(path / locate.STATE_VALUES)
 
 
 def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

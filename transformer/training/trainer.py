@@ -31,24 +31,9 @@ from transformer.corpus.noise import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.files import append_text
 from transformer.model import Transformer
-from transformer.training import optimizer
+from transformer.training import optimizer, run, runtime
 from transformer.training.loss import LossModel, Validation
-from transformer.training.run import (
-    BEST,
-    LAST,
-    Ending,
-    RunFolder,
-    TrainingState,
-    limit_reached,
-    progress_line,
-    share_done,
-)
-from transformer.training.runtime import (
-    Accelerator,
-    StopRequest,
-    attention_kernel,
-    keep_freed_memory,
-)
+from transformer.training.run import BEST, LAST, Ending, RunFolder, TrainingState
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +49,7 @@ class Trainer:
         data: PreparedCorpus,
         dev: Sequence[SentencePair],
         directions: Sequence[Direction],
-        accelerator: Accelerator,
+        accelerator: runtime.Accelerator,
     ) -> None:
         self.config, self.data, self.accelerator = config, data, accelerator
         self.device, self.world_size = accelerator.device, accelerator.num_processes
@@ -99,12 +84,12 @@ class Trainer:
 
     def run(self) -> Ending:
         """Trains until a limit, a signal or patience ends it; returns which."""
-        keep_freed_memory()
+        runtime.keep_freed_memory()
         self.folder.path.mkdir(parents=True, exist_ok=True)
         self._started = time.monotonic() - self.state.seconds
         self._begin_stretch()
-        with StopRequest() as stop:
-            ending = limit_reached(self.state, self.config)
+        with runtime.StopRequest() as stop:
+            ending = run.limit_reached(self.state, self.config)
             while ending is None:
                 ending = self._epoch(stop)
         if not self.state.finished:
@@ -129,7 +114,7 @@ class Trainer:
         except ValueError as error:
             raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
 
-    def _epoch(self, stop: StopRequest) -> Ending | None:
+    def _epoch(self, stop: runtime.StopRequest) -> Ending | None:
         """The rest of the epoch under way; returns what ended training, if anything did."""
         plan, epoch = self._plan(), self.state.epoch
         config, max_len = self.config, self.model.config.max_len
@@ -198,7 +183,7 @@ class Trainer:
             torch.manual_seed(seed)
             last = i == len(batches) - 1
             alone = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
-            with alone, attention_kernel(self.device, self.accelerator.mixed_precision):
+            with alone, runtime.attention_kernel(self.device, self.accelerator.mixed_precision):
                 loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
                 self.accelerator.backward(loss * scale)
             total += loss.detach()
@@ -217,14 +202,14 @@ class Trainer:
         """Reports, validates and saves where it is time to; returns what ends training."""
         config, step = self.config, self.state.step
         times = (config.log_every, config.eval_every, config.save_every)
-        ending = limit_reached(self.state, config)
+        ending = run.limit_reached(self.state, config)
         if ending or any(step % every == 0 for every in times):
             self._report()
         if step % config.eval_every == 0:
             self._validate(self.averaged)
             if config.average and self.accelerator.is_main_process:
                 self.folder.keep(self.model.state_dict(), self.state)
-            ending = limit_reached(self.state, config)
+            ending = run.limit_reached(self.state, config)
         if step % config.save_every == 0 and not ending:
             self._save_last()
         return ending
@@ -257,9 +242,9 @@ class Trainer:
             "tokens_per_second": self._tokens / (time.monotonic() - self._since),
             "seconds": round(state.seconds, 1),
         }
-        done = share_done(state, self.config, self.turns)
+        done = run.share_done(state, self.config, self.turns)
         left = state.seconds * (1 - done) / done if done else None
-        self._tell(record, progress_line(record, left))
+        self._tell(record, run.progress_line(record, left))
         self._begin_stretch()
 
     def _tell(self, record: Mapping[str, Any], line: str) -> None:

@@ -129,8 +129,12 @@ def test_a_sheet_keeps_its_numbers_and_formulas() -> None:
     book = openpyxl.Workbook()
     book.active.append(["precio", 12.5, '=A1&"x"', "2024-01-01", "coche rojo"])
     book.active["A1"].comment = openpyxl.comments.Comment("una nota", "Ana")
+    for row in (["nombre"], ["casa"], ["nombre"]):
+        book.active.append(row)
+    book.active.add_table(openpyxl.worksheet.table.Table(displayName="Tabla", ref="A2:A4"))
     written = translate_file(saved(book), "a.xlsx", shout)
     again = openpyxl.load_workbook(io.BytesIO(written)).active
+    assert [again[f"A{row}"].value for row in (2, 3, 4)] == ["nombre", "CASA", "nombre"]
     assert [cell.value for cell in again[1]] == [
         "PRECIO", 12.5, "=A1&\"x\"", "2024-01-01", "COCHE ROJO",
     ]  # fmt: skip

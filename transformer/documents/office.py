@@ -12,6 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from transformer.config import UserError
@@ -32,6 +33,7 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _WORD = re.compile(r"word/(document|(header|footer)\d*|footnotes|endnotes|comments)\.xml")
 _SLIDES = re.compile(r"ppt/(slides|notesSlides|diagrams|comments)/\w+\.xml")
 _SHEETS = re.compile(r"xl/(sharedStrings|(worksheets|drawings|comments)/[^/]+|comments\d*)\.xml")
+_COLUMN = re.compile(rb'<tableColumn\b[^<>]*?\sname="([^"<>]*+)"')
 _ODT = re.compile(r"(content|styles)\.xml")
 _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
 # Word splits runs at what no reader sees.
@@ -71,7 +73,12 @@ def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
                     archive.writestr(entry, parts[entry.filename][1]() if has_texts else data)
             return written.getvalue()
 
-        return itertools.chain.from_iterable(units for units, _ in parts.values()), finish
+        # Excel asks for a repair where a column of a table is not named as its head says.
+        tables = [data for entry, data in members if entry.filename.startswith("xl/tables/")]
+        heads = {head for data in tables for head in _COLUMN.findall(data)}
+        names = {unescape(head.decode()).strip() for head in heads}
+        every = itertools.chain.from_iterable(units for units, _ in parts.values())
+        return (unit for unit in every if unit[0].text not in names), finish
 
     return opened
 

@@ -57,6 +57,7 @@ FILE_PATIENCE = 10  # times the timeout of a text
 UPLOAD = "/translate_file", b"multipart/form-data"  # what may have megabytes
 CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
 ROW = 100  # bytes of a row of a glossary
+HEAD = 2**16  # bytes of the headers of a request, with its address
 QUICK = ("/translate", "/detect")  # where they are small and no HTML
 SWITCH = 0.001  # seconds after which another thread has its turn
 TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
@@ -284,7 +285,7 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
         most = most_connections(limits.connections)
         proxies = _TrustedHosts(list(limits.behind_proxy))
         opened = Connections(most, limits.address_connections, lambda host: host in proxies)
-        for name in ("uvicorn.error", "python_multipart"):  # not a line a broken request
+        for name in ("asyncio", "uvicorn.error", "python_multipart"):  # not a line a broken request
             logging.getLogger(name).setLevel(logging.ERROR)
         sys.setswitchinterval(SWITCH)
         if (glibc := _glibc()) is not None:  # one arena: others are never given back whole
@@ -292,6 +293,6 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
             server_header=False, proxy_headers=False, http=open_to(opened), ws="none",
-            loop="asyncio", backlog=TAKEN,
+            loop="asyncio", h11_max_incomplete_event_size=HEAD, backlog=TAKEN,
         )  # fmt: skip
         _Server(config).run(sockets=[listening])

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from scripts import evaluate as script
 from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
-from transformer.evaluation.evaluate import EvaluationRequest, evaluate, open_system, set_names
+from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
 from transformer.evaluation.report import machine
 
 PAIRS = [
@@ -232,45 +233,37 @@ def test_names_must_differ_and_be_one_a_set() -> None:
         set_names(["a", "b"], ["c"])
 
 
-def test_a_wrong_number_of_translations_is_refused_with_both_numbers(lines: Path) -> None:
-    lines.write_text("one\ntwo\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"each of 5 lines of the test set; .*old.txt has 2 lines"):
-        evaluate(request(lines, src_lang="es", tgt_lang="en"))
-
-
-def test_a_file_that_is_no_text_is_refused(lines: Path) -> None:
-    lines.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match=r"translations in UTF-8.*give the folder"):
-        evaluate(request(lines, src_lang="es", tgt_lang="en"))
-
-
-def test_a_missing_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"checkpoint folder or a text file .* does not exist"):
-        evaluate(request(tmp_path / "nothing"))
-
-
-def test_a_released_model_is_known_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"one\ntwo\n", r"each of 5 lines of the test set; .*old.txt has 2 lines"),
+        (b"\xff\xfe\x00", r"translations in UTF-8.*give the folder"),
+    ],
+)
+def test_a_file_without_a_translation_of_each_line_is_refused(
+    lines: Path, content: bytes, message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = open_system("en-es", request(Path("en-es"))).path
-    assert (path / "config.json").is_file()
+    lines.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        evaluate(request(lines, src_lang="es", tgt_lang="en"))
 
 
-def test_an_earlier_report_without_the_set_is_refused(model: Path) -> None:
-    _, earlier = evaluate(request(model))
-    with pytest.raises(UserError, match=r"a file of translations; .*other.hyp does not exist"):
-        evaluate(request(model, tests=("other.jsonl",), compare=str(earlier)))
-
-
-def test_a_missing_test_set_is_refused(model: Path) -> None:
-    with pytest.raises(UserError, match=r"gone\.jsonl"):
-        evaluate(request(model, tests=("gone.jsonl",)))
-
-
-def test_an_empty_test_set_is_refused(model: Path) -> None:
-    with pytest.raises(UserError, match=r"the test set empty\.jsonl is empty"):
-        evaluate(request(model, tests=("empty.jsonl",)))
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "nothing"}, r"checkpoint folder or a text file .* does not exist"),
+        ({"tests": ("gone.jsonl",)}, r"gone\.jsonl"),
+        ({"tests": ("empty.jsonl",)}, r"the test set empty\.jsonl is empty"),
+        ({"tests": ("other.jsonl",), "compare": "run/best/evaluation/news"},
+         r"a file of translations; .*other.hyp does not exist"),
+        ({"output": "old.txt"}, "cannot make the folder"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("lines")
+def test_what_is_not_there_is_refused(model: Path, changes: dict[str, Any], message: str) -> None:
+    evaluate(request(model))
+    with pytest.raises(UserError, match=message):
+        evaluate(request(model, **changes))
 
 
 def test_languages_must_be_known_and_agree(model: Path, lines: Path) -> None:
@@ -284,11 +277,6 @@ def test_languages_must_be_known_and_agree(model: Path, lines: Path) -> None:
     reverse.mkdir()
     with pytest.raises(UserError, match="one direction of translation"):
         evaluate(request(model, compare=str(reverse)))
-
-
-def test_a_folder_that_cannot_be_made_is_refused(model: Path, lines: Path) -> None:
-    with pytest.raises(UserError, match="cannot make the folder"):
-        evaluate(request(model, output=str(lines)))
 
 
 def test_the_script_prints_a_table_and_where_the_report_is(

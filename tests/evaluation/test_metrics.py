@@ -74,9 +74,6 @@ def test_p_values_are_those_of_the_command(tmp_path: Path) -> None:
 def test_a_much_worse_system_differs_significantly() -> None:
     worse = made_up(60, seed=1, noise=0.9)
     assert all(d.p_value < 0.05 for d in paired_differences(worse, REFERENCES, REFERENCES))
-
-
-def test_identical_systems_do_not_differ() -> None:
     assert [d.p_value for d in paired_differences(HYPOTHESES, HYPOTHESES, REFERENCES)] == [1, 1, 1]
 
 
@@ -87,16 +84,13 @@ def test_a_metric_that_does_not_see_the_change_shows_no_difference() -> None:
     assert by_metric["BLEU"].p_value < 0.05
 
 
-def test_bleu_is_the_first_of_the_scores() -> None:
-    assert bleu(HYPOTHESES, REFERENCES) == scores(HYPOTHESES, REFERENCES)[0].value
-
-
 def test_a_perfect_translation_has_the_best_scores() -> None:
     values = {s.metric: s.value for s in scores(REFERENCES, REFERENCES)}
     assert values == pytest.approx({"BLEU": 100, "chrF2": 100, "TER": 0})
 
 
 def test_without_bootstrap_there_is_no_interval() -> None:
+    assert bleu(HYPOTHESES, REFERENCES) == scores(HYPOTHESES, REFERENCES)[0].value
     for score in scores(HYPOTHESES, REFERENCES):
         assert (score.low, score.high) == (None, None)
         assert "bs:" not in score.signature

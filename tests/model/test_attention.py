@@ -85,6 +85,7 @@ def test_each_row_of_weights_sums_to_one_and_a_masked_weight_is_exactly_zero(
     assert_close(weights.sum(-1), torch.ones(B, H, Q))
     may_look = torch.ones_like(weights, dtype=torch.bool) if mask is None else mask
     assert torch.equal(weights == 0, ~may_look.expand_as(weights))
+    assert attention_weights(torch.randn(Q, C), torch.randn(K, C)).shape == (Q, K)
 
 
 def test_the_fast_path_does_not_feel_what_is_masked_however_large() -> None:
@@ -95,12 +96,6 @@ def test_the_fast_path_does_not_feel_what_is_masked_however_large() -> None:
     assert_close(attention(x, loud, PADDING), attention(x, kv, PADDING), rtol=0, atol=0)
 
 
-def test_the_written_out_softmax_has_the_shape_of_its_queries_and_keys() -> None:
-    weights = attention_weights(torch.randn(B, H, Q, C), torch.randn(B, H, K, C))
-    assert weights.shape == (B, H, Q, K)
-    assert attention_weights(torch.randn(Q, C), torch.randn(K, C)).shape == (Q, K)
-
-
 def test_the_padding_mask_is_true_where_a_token_stands() -> None:
     mask = padding_mask(torch.tensor([[5, 2, 9], [3, 9, 9]]), pad_id=9)
     assert mask.tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
@@ -108,23 +103,15 @@ def test_the_padding_mask_is_true_where_a_token_stands() -> None:
 
 def test_the_no_peek_mask_lets_each_query_see_itself_and_what_came_before() -> None:
     assert causal_mask(3, 3).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-
-
-def test_the_no_peek_mask_counts_surplus_keys_as_the_past() -> None:
     assert causal_mask(2, 5).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
     assert causal_mask(1, 4).int().tolist() == [[1, 1, 1, 1]]
-
-
-def test_keys_and_values_have_a_place_for_each_head() -> None:
-    attention, _, memory = example()
-    kv = attention.kv(memory)
-    assert kv.key.shape == kv.value.shape == (B, H, K, C)
 
 
 def test_projecting_two_pieces_and_appending_equals_projecting_the_whole() -> None:
     attention, _, memory = example()
     whole = attention.kv(memory)
     pieces = attention.kv(memory[:, :3]).append(attention.kv(memory[:, 3:]))
+    assert whole.key.shape == whole.value.shape == (B, H, K, C)
     assert_close(pieces.key, whole.key)
     assert_close(pieces.value, whole.value)
 

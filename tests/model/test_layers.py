@@ -176,10 +176,12 @@ def test_dropout_stays_finite_at_every_rate_that_the_configuration_allows(p: flo
     assert Dropout(p)(torch.ones(7, 11)).isfinite().all()
 
 
-def test_nothing_is_dropped_at_rate_zero_or_outside_training() -> None:
+def test_nothing_is_dropped_at_rate_zero_or_outside_training_and_shape_and_type_stay() -> None:
     x = torch.randn(B, T, D)
     assert torch.equal(Dropout(0.0)(x), x)
     assert torch.equal(Dropout(0.5).eval()(x), x)
+    output = Dropout(0.5)(x.bfloat16())
+    assert (output.shape, output.dtype) == (x.shape, torch.bfloat16)
 
 
 def test_what_is_dropped_has_no_gradient_and_follows_the_seed() -> None:
@@ -198,11 +200,6 @@ def test_neighbours_are_dropped_independently() -> None:
     torch.manual_seed(1)
     kept = (Dropout(0.5)(torch.ones(80_000)) != 0).double().view(-1, 8)
     assert_close(torch.corrcoef(kept.T), torch.eye(8).double(), rtol=0, atol=0.05)
-
-
-def test_dropout_keeps_shape_and_type() -> None:
-    output = Dropout(0.5)(torch.ones(B, S, D, dtype=torch.bfloat16))
-    assert (output.shape, output.dtype) == ((B, S, D), torch.bfloat16)
 
 
 L = 7

@@ -25,10 +25,6 @@ VARIANTS = pytest.mark.parametrize(
 )
 
 
-def test_there_is_a_score_for_each_piece_after_each_target_token(make_model: Make) -> None:
-    assert make_model()(SRC, TGT).shape == (B, T, V)
-
-
 def test_the_scores_are_products_of_what_was_read_with_the_embeddings(make_model: Make) -> None:
     model = make_model(norm="pre")
     x, state = model.read(TGT, model.encode(SRC))
@@ -59,6 +55,7 @@ def test_later_target_tokens_do_not_change_earlier_scores(
 ) -> None:
     model = make_model(norm=norm, positions=positions, activation=activation)
     before = model(SRC, TGT)
+    assert before.shape == (B, T, V)
     assert before.isfinite().all()
     for t in range(1, T):
         changed = torch.cat([TGT[:, :t], (TGT[:, t:] + 1) % V], dim=1)
@@ -108,18 +105,17 @@ def test_the_names_and_shapes_of_the_parameters_are_the_checkpoint_format() -> N
     assert {name: list(value.shape) for name, value in model.state_dict().items()} == golden
 
 
-def test_learned_positions_are_the_only_addition_to_the_checkpoint(make_model: Make) -> None:
-    fixed, learned = make_model().state_dict(), make_model(positions="learned").state_dict()
-    assert learned.keys() - fixed.keys() == {"positions.table"}
-    assert fixed.keys() <= learned.keys()
-
-
-def test_a_final_norm_belongs_to_pre_norm_only(make_model: Make) -> None:
-    pre, post = make_model(norm="pre").state_dict(), make_model(norm="post").state_dict()
-    assert pre.keys() - post.keys() == {
+def test_what_the_settings_add_to_a_checkpoint(make_model: Make) -> None:
+    plain, learned, pre = (
+        make_model(**changes).state_dict().keys()
+        for changes in ({}, {"positions": "learned"}, {"norm": "pre"})
+    )
+    assert learned - plain == {"positions.table"}
+    norms = {
         f"{side}_norm.{part}" for side in ("encoder", "decoder") for part in ("weight", "bias")
     }
-    assert post.keys() <= pre.keys()
+    assert pre - plain == norms
+    assert plain <= learned & pre
 
 
 def test_one_table_serves_source_target_and_output(make_model: Make) -> None:
@@ -164,10 +160,6 @@ def test_more_tokens_than_positions_are_refused(make_model: Make, length: int) -
         model.encode(long)
     with pytest.raises(ValueError, match=f"at most max_len = 7 tokens, got {length}"):
         model(SRC, long)
-
-
-def test_more_tokens_than_positions_are_refused_in_pieces_too(make_model: Make) -> None:
-    model = make_model(max_len=7)
     _, state = model.decode(TGT, model.encode(SRC))
     with pytest.raises(ValueError, match="at most max_len = 7 tokens, got 8"):
         model.decode(TGT[:, :1], state)
@@ -230,10 +222,6 @@ def test_every_parameter_learns(make_model: Make) -> None:
         if not name.endswith("key.bias") and (parameter.grad is None or not parameter.grad.any())
     ]
     assert still == []
-
-
-def test_the_model_knows_where_its_weights_lie(make_model: Make) -> None:
-    assert make_model().device == torch.device("cpu")
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

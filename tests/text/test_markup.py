@@ -47,9 +47,5 @@ def test_words_that_are_not_there_are_an_error() -> None:
 
 
 def test_a_text_is_cut_at_its_marks() -> None:
-    assert split_at_marks("abcd", [(0, 1), (2, 3)]) == [
-        ("a", 0),
-        ("b", None),
-        ("c", 1),
-        ("d", None),
-    ]
+    parts = [("a", 0), ("b", None), ("c", 1), ("d", None)]
+    assert split_at_marks("abcd", [(0, 1), (2, 3)]) == parts

@@ -126,12 +126,8 @@ def test_english_sentences_end_where_a_reader_ends_them(case: str) -> None:
 
 
 def test_a_language_without_rules_uses_those_of_both() -> None:
-    assert sentences("Plan B. It works. Plan C. Es bueno.", "xx") == [
-        "Plan B.",
-        "It works.",
-        "Plan C.",
-        "Es bueno.",
-    ]
+    text = "Plan B. It works. Plan C. Es bueno."
+    assert sentences(text, "xx") == ["Plan B.", "It works.", "Plan C.", "Es bueno."]
 
 
 @given(texts, st.sampled_from(["es", "en", "xx"]))
@@ -164,14 +160,9 @@ def test_blank_text_is_one_gap(blank: str) -> None:
 
 
 def test_margins_and_line_breaks_are_kept_as_gaps() -> None:
-    assert segments(" Uno. Dos\r\n\r\n\ttres\u00a0cuatro ", "es") == (
-        Segment(text=" ", is_sentence=False),
-        Segment(text="Uno.", is_sentence=True),
-        Segment(text=" ", is_sentence=False),
-        Segment(text="Dos", is_sentence=True),
-        Segment(text="\r\n\r\n\t", is_sentence=False),
-        Segment(text="tres\u00a0cuatro", is_sentence=True),
-        Segment(text=" ", is_sentence=False),
+    parts = [" ", "Uno.", " ", "Dos", "\r\n\r\n\t", "tres\u00a0cuatro", " "]
+    assert segments("".join(parts), "es") == tuple(
+        Segment(text=text, is_sentence=i % 2 == 1) for i, text in enumerate(parts)
     )
 
 
@@ -215,20 +206,15 @@ def test_a_very_long_sentence_is_several_but_for_what_is_kept() -> None:
     assert [part.text for part in segments("e" * 1000, "es")] == ["e" * 1000]
 
 
-def test_what_fits_stays_whole() -> None:
-    assert pieces("una frase, y otra", 100) == ["una frase, y otra"]
-
-
 def test_a_long_sentence_is_cut_at_clauses() -> None:
+    assert pieces("una frase, y otra", 100) == ["una frase, y otra"]
     text = "Fui al mercado y compré pan porque tenía hambre; pero no había naranjas ni limones."
     assert pieces(text, 50) == [
         "Fui al mercado y compré pan porque tenía hambre;",
         "pero no había naranjas ni limones.",
     ]
-    assert pieces("we walked to the shore and the boat had gone", 30) == [
-        "we walked to the shore",
-        "and the boat had gone",
-    ]
+    text = "we walked to the shore and the boat had gone"
+    assert pieces(text, 30) == ["we walked to the shore", "and the boat had gone"]
 
 
 def test_a_sentence_without_clauses_is_cut_at_the_white_space_nearest_the_middle() -> None:
@@ -250,10 +236,7 @@ def test_a_word_is_cut_only_when_it_does_not_fit_alone() -> None:
 def test_what_shows_as_one_character_is_not_cut(drawn: str) -> None:
     limit = len(drawn) + 1
     assert pieces(drawn * 4, limit) == [drawn] * 4
-
-
-def test_accents_alone_are_still_cut_to_fit() -> None:
-    assert pieces("\u0301" * 4, 2) == ["\u0301\u0301"] * 2
+    assert pieces("\u0301" * 4, 2) == ["\u0301\u0301"] * 2  # accents alone are cut to fit
 
 
 def test_a_character_that_does_not_fit_is_an_error() -> None:

@@ -6,6 +6,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -25,4 +28,12 @@ def python(*arguments: object, text: str = "", **more: str) -> "subprocess.Compl
 def tsv(path: Path, pairs: Iterable[tuple[str, str]]) -> Path:
     """A corpus of Spanish and English in a file."""
     path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    return path
+
+
+def parquet(path: Path, pairs: Iterable[tuple[str, str]]) -> Path:
+    """The same as a table with the hub's column `translation`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"es": src, "en": tgt} for src, tgt in pairs]
+    pq.write_table(pa.table({"id": range(len(rows)), "translation": rows}), path)
     return path

@@ -132,13 +132,8 @@ def test_a_side_that_is_held_out_is_a_reason_only_for_pairs_that_are_clean() -> 
     }
     judged = drop_reasons(rows, ES_EN, CONFIG, frozenset({key(dedup_text("la casa"))}))
     held_out = "in the dev or test sets"
-    assert [DropReason(r).label for r in judged["reason"]] == [
-        held_out,
-        held_out,
-        "empty",
-        "empty",
-        held_out,
-    ]
+    reasons = [held_out, held_out, "empty", "empty", held_out]
+    assert [DropReason(r).label for r in judged["reason"]] == reasons
     assert len(set(judged["key"])) == 5
     assert drop_reasons(rows, ES_EN, CONFIG, frozenset())["reason"][:2] == [DropReason.KEPT] * 2
 

@@ -1,16 +1,16 @@
 """From named sources to the token cache: every kind of source, every count, nothing stale."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from tests.processes import parquet, tsv
 from transformer.config import CorpusConfig, ModelConfig, UserError
 from transformer.corpus import cleaning
 from transformer.corpus import prepare as corpus
@@ -23,14 +23,6 @@ PAIRS = [("¿Cómo está?", "How are you?"), ("No.", "No."), ("Adiós.", "Bye.")
 Prepare = Callable[..., PreparedCorpus]
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No network, and nothing in the caches of whoever runs the tests."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("hf"))
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture
 def make(tmp_path: Path, phrase_tokenizer: Tokenizer) -> Prepare:
     """Prepares some sources of Spanish and English; settings can be replaced."""
@@ -38,31 +30,15 @@ def make(tmp_path: Path, phrase_tokenizer: Tokenizer) -> Prepare:
     def run(*sources: Path | str | Source, **changes: Any) -> PreparedCorpus:
         named = [s if isinstance(s, Source) else Source(str(s)) for s in sources]
         settings: dict[str, Any] = {
-            "held_out": [],
-            "directions": [ES_EN],
-            "config": CorpusConfig(workers=1),
-            "vocab_size": 350,
-            "max_len": 60,
-            "cache": tmp_path / "cache",
+            "held_out": [], "directions": [ES_EN], "config": CorpusConfig(workers=1),
+            "vocab_size": 350, "max_len": 60, "cache": tmp_path / "cache",
             "tokenizer": phrase_tokenizer,
-        }
+        }  # fmt: skip
         given = {**settings, **changes}
         sizes = {name: given.pop(name) for name in ("vocab_size", "max_len")}
         return prepare(named, model=ModelConfig(**sizes), **given)
 
     return run
-
-
-def tsv(path: Path, pairs: Sequence[tuple[str, str]]) -> Path:
-    path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
-    return path
-
-
-def parquet(path: Path, pairs: Sequence[tuple[str, str]] = PAIRS) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"es": src, "en": tgt} for src, tgt in pairs]
-    pq.write_table(pa.table({"id": range(len(rows)), "translation": rows}), path)
-    return path
 
 
 DIRTY = [
@@ -86,16 +62,9 @@ def test_every_pair_is_counted_under_its_reason_and_source(tmp_path: Path, make:
     made = make(Source(str(first), 2.5), second, held_out=held_out)
     assert made.report["read"] == 13
     assert made.report["counts"] == {
-        "kept": 2,
-        "empty": 2,
-        "too long": 1,
-        "length ratio": 1,
-        "not text": 1,
-        "wrong script": 1,
-        "copy of the source": 1,
-        "duplicate": 2,
-        "in the dev or test sets": 2,
-    }
+        "kept": 2, "empty": 2, "too long": 1, "length ratio": 1, "not text": 1, "wrong script": 1,
+        "copy of the source": 1, "duplicate": 2, "in the dev or test sets": 2,
+    }  # fmt: skip
     counts = [source["counts"] for source in made.report["sources"]]
     assert counts[1] == {"kept": 1, "empty": 1, "duplicate": 1}
     assert sum(map(sum, (c.values() for c in counts))) == 13

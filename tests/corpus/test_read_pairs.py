@@ -2,32 +2,17 @@
 
 import gzip
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.processes import parquet
 from transformer.config import UserError
 from transformer.corpus.readers import read_pairs, read_texts, write_tsv
 
 PAIRS = [("¿Cómo está?", "How are you?"), ("No.", "No."), ("Adiós.", "Bye.")]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No network, and nothing in the caches of whoever runs the tests."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("hf"))
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-
-
-def parquet(path: Path, pairs: Sequence[tuple[str, str]] = PAIRS) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"es": src, "en": tgt} for src, tgt in pairs]
-    pq.write_table(pa.table({"id": range(len(rows)), "translation": rows}), path)
-    return path
 
 
 def write_formats(folder: Path) -> dict[str, bytes]:
@@ -46,7 +31,7 @@ def write_formats(folder: Path) -> dict[str, bytes]:
         "moses.en": "".join(f"{t}\n" for _, t in PAIRS),
     }
     tables = {
-        "nested.parquet": parquet(folder / "nested").read_bytes(),
+        "nested.parquet": parquet(folder / "nested", PAIRS).read_bytes(),
         "flat.parquet": (folder / "flat").read_bytes(),
     }
     return {name: text.encode() for name, text in texts.items()} | tables

@@ -16,7 +16,6 @@ from transformer.model import Transformer, source_batch
 
 Make = Callable[..., Transformer]
 SOURCES = [[4 + (7 * i + j) % 9 for j in range(1 + 5 * i % 11)] for i in range(23)]
-Search = Callable[[Transformer, Tensor, DecodeConfig], list[list[Hypothesis]]]
 
 
 @pytest.fixture(autouse=True)
@@ -56,16 +55,11 @@ def test_each_source_has_the_result_that_it_has_alone_in_its_place(
     assert_same(found, alone(model, SOURCES, config))
 
 
-def test_no_source_gives_no_result(make_wanderer: Make) -> None:
-    assert BatchDecoder(make_wanderer()).search([], DecodeConfig()) == []
-
-
 @pytest.mark.parametrize("source", [[7, 8, 9], []])
 def test_one_source_gives_one_result(make_wanderer: Make, source: list[int]) -> None:
-    model = make_wanderer()
-    assert_same(
-        BatchDecoder(model).search([source], DecodeConfig()), alone(model, [source], DecodeConfig())
-    )
+    model, config = make_wanderer(), DecodeConfig()
+    assert_same(BatchDecoder(model).search([source], config), alone(model, [source], config))
+    assert BatchDecoder(model).search([], config) == []
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, before: Callable[[Tensor], None]) -> None:

@@ -18,18 +18,10 @@ from transformer.decoding.search import (
     length_penalty,
     search,
 )
-from transformer.model import KV, DecoderState, Transformer, padding_mask
+from transformer.model import KV, DecoderState, Transformer, padding_mask, source_batch
 
 V = 13
-SRC = torch.tensor(
-    [
-        [4, 5, 6, EOS_ID, 0, 0, 0],
-        [7, 8, 12, 9, 10, 11, EOS_ID],
-        [9, EOS_ID, 0, 0, 0, 0, 0],
-        [11, 4, 12, 12, EOS_ID, 0, 0],
-        [5, 10, EOS_ID, 0, 0, 0, 0],
-    ]
-)
+SRC = source_batch([[4, 5, 6], [7, 8, 12, 9, 10, 11], [9], [11, 4, 12, 12], [5, 10]])
 ALONE = [row[row != PAD_ID][None] for row in SRC]  # the same sentences without padding
 ONE = torch.tensor([[4, EOS_ID]])
 A, B, C = 4, 5, 6  # words of the table model
@@ -249,7 +241,7 @@ def test_padding_and_the_start_mark_are_never_chosen(
 def test_a_model_that_will_not_end_is_ended_at_each_sentences_limit(beam_size: int) -> None:
     model = TableModel({}, {A: 0.9, EOS_ID: 0.001, B: 0.099})
     config = DecodeConfig(beam_size=beam_size, max_ratio=1.5)
-    src = torch.tensor([[4, 4, 4, 4, EOS_ID], [4, EOS_ID, 0, 0, 0]])
+    src = source_batch([[4, 4, 4, 4], [4]])
     long, short = (found[0] for found in search(model, src, config))
     assert long.ids == (A,) * 16  # 5 x 1.5 + 10 = 17 with the end mark
     assert short.ids == (A,) * 12

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ def test_a_file_without_a_translation_of_each_line_is_refused(
 def test_what_is_not_there_is_refused(model: Path, changes: dict[str, Any], message: str) -> None:
     evaluate(request(model))
     with pytest.raises(UserError, match=message):
-        evaluate(request(model, **changes))
+        evaluate(replace(request(model), **changes))
 
 
 def test_languages_must_be_known_and_agree(model: Path, lines: Path) -> None:

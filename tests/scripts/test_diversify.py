@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from scripts.corpus import diversify
+from tests.processes import tsv
 from transformer.config import DecodeConfig
 from transformer.corpus.readers import read_pairs
 from transformer.translation.translator import Candidate, Translation, Translator
@@ -51,12 +52,7 @@ def test_the_nearest_of_the_beam_is_kept_and_what_teaches_nothing_left_out() -> 
     pairs, counts = chosen(3)
     assert pairs == [("Nadie ve el agua.", "Nobody sees the water .")]
     assert counts == {"written": 1, "equal to the reference": 1, "too far from it": 1}
-
-
-def test_one_translation_has_nothing_to_choose_from() -> None:
-    pairs, counts = chosen(1)
-    assert pairs == []
-    assert counts == {"too far from it": 3}
+    assert chosen(1) == ([], {"too far from it": 3})  # nothing to choose from
 
 
 def test_the_file_is_a_corpus_for_both_directions(
@@ -83,29 +79,19 @@ def test_a_place_of_the_beam_is_taken_where_one_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
-    (tmp_path / "my.tsv").write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS))
-    output = tmp_path / "own.tsv"
-    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    corpus, output = tsv(tmp_path / "my.tsv", PAIRS), tmp_path / "own.tsv"
+    flags = ["--model", "any", "--pairs", str(corpus), "--output", str(output)]
     assert diversify.main([*flags, "--place", place, "--at-least", "20"]) == 0
     assert list(read_pairs(str(output), "es", "en")) == [expected]
 
 
-def test_a_place_beyond_the_beam_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_place_beyond_the_beam_and_another_kind_of_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
-    (tmp_path / "my.tsv").write_text("es\ten\nSí.\tYes.\n")
-    output = tmp_path / "own.tsv"
-    flags = ["--model", "any", "--pairs", str(tmp_path / "my.tsv"), "--output", str(output)]
+    flags = ["--model", "any", "--pairs", "my.tsv", "--output", str(tmp_path / "own.tsv")]
     assert diversify.main([*flags, "--place", "5"]) == 2
     assert "expected a --place from 1 to --beam-size 4" in capsys.readouterr().err
-    assert not output.exists()
-
-
-def test_another_kind_of_file_is_refused(
-    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    flags = ["--model", str(random_checkpoint), "--pairs", "my.tsv"]
+    assert not any(tmp_path.iterdir())
     with pytest.raises(SystemExit, match="2"):
-        diversify.main([*flags, "--output", str(tmp_path / "own.txt")])
+        diversify.main([*flags[:-1], str(tmp_path / "own.txt")])
     assert "expected a name that ends in .tsv, got" in capsys.readouterr().err

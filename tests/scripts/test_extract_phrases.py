@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 from scripts.corpus import extract_phrases as phrases
+from tests.processes import tsv
 from transformer.corpus.readers import read_pairs
 
 TEXTS = [
-    ("la casa", "the house"),
-    ("la casa roja", "the red house"),
-    ("la mesa roja", "the red table"),
-    ("una mesa", "a table"),
-    ("una casa", "a house"),
-    ("roja", "red"),
-    ("mesa", "table"),
-]
+    ("la casa", "the house"), ("la casa roja", "the red house"), ("la mesa roja", "the red table"),
+    ("una mesa", "a table"), ("una casa", "a house"), ("roja", "red"), ("mesa", "table"),
+]  # fmt: skip
 
 
 def linked(texts: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
@@ -65,28 +61,29 @@ def test_the_most_frequent_translation_of_what_is_frequent_enough() -> None:
     assert list(phrases.chosen(counts, least=3, share=0.25)) == [("banco", "bank")]
 
 
-def test_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    corpus, output = tmp_path / "my.tsv", tmp_path / "phrases.tsv"
-    rows = [f"{src.capitalize()}.\t{tgt.capitalize()}." for src, tgt in TEXTS for _ in range(3)]
-    corpus.write_text("\n".join(["es\ten", *rows]) + "\n")
-    flags = ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+@pytest.fixture
+def flags(tmp_path: Path) -> list[str]:
+    """A corpus of these texts, and where its phrases go."""
+    pairs = [(src.capitalize(), tgt.capitalize()) for src, tgt in TEXTS for _ in range(3)]
+    corpus, output = tsv(tmp_path / "my.tsv", pairs), tmp_path / "phrases.tsv"
+    return ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+
+
+def test_the_file(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert phrases.main(flags) == 0
-    found = list(read_pairs(str(output), "es", "en"))
+    found = list(read_pairs(flags[-1], "es", "en"))
     assert {("casa", "house"), ("Casa", "House"), ("casa roja", "red house")} <= set(found)
     assert capsys.readouterr().out.endswith("phrases of 21 pairs\n")
     assert phrases.main([*flags, "--max-chars", "3"]) == 2
     assert "expected pairs of at most 3 characters" in capsys.readouterr().err
 
 
-def test_single_words_in_a_file_of_their_own(tmp_path: Path) -> None:
-    corpus, output, words = (tmp_path / name for name in ("my.tsv", "phrases.tsv", "words.tsv"))
-    rows = [f"{src}\t{tgt}" for src, tgt in TEXTS for _ in range(3)]
-    corpus.write_text("\n".join(["es\ten", *rows]) + "\n")
-    flags = ["--pairs", str(corpus), "--from", "es", "--to", "en", "--output", str(output)]
+def test_single_words_in_a_file_of_their_own(flags: list[str], tmp_path: Path) -> None:
+    words = str(tmp_path / "words.tsv")
     assert phrases.main(flags) == 0
-    whole = set(read_pairs(str(output), "es", "en"))
-    assert phrases.main([*flags, "--words", str(words)]) == 0
-    apart = set(read_pairs(str(words), "es", "en")), set(read_pairs(str(output), "es", "en"))
+    whole = set(read_pairs(flags[-1], "es", "en"))
+    assert phrases.main([*flags, "--words", words]) == 0
+    apart = set(read_pairs(words, "es", "en")), set(read_pairs(flags[-1], "es", "en"))
     assert {("casa", "house"), ("Casa", "House")} <= apart[0]
     assert ("casa roja", "red house") in apart[1]
     assert apart[0] | apart[1] == whole

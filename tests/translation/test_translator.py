@@ -4,8 +4,9 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -34,7 +35,6 @@ TEXTS = [
     "😀",
     "Hoy.\n\n  Mañana.\n",
 ]
-Search = Callable[[Transformer, Tensor, DecodeConfig], list[list[Hypothesis]]]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,18 @@ def echo(
 def echoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Translations that are their sources: what is lost or moved shows."""
     monkeypatch.setattr(search_module, "search", echo)
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[int]]:
+    """The shapes of what is searched for by a search that gives each source back."""
+    shapes: list[Sequence[int]] = []
+
+    def search(*given: Any, **_: object) -> list[list[Hypothesis]]:
+        shapes.append(given[1].shape)
+        return echo(*given)
+
+    monkeypatch.setattr(search_module, "search", search)
+    return shapes
 
 
 # Texts
@@ -118,18 +130,10 @@ def test_the_score_of_a_text_is_the_sum_over_its_sentences(
 def test_a_very_long_text_is_translated_whole(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    widths: list[int] = []
-
-    def search(
-        model: Transformer, src: Tensor, config: DecodeConfig, **_: object
-    ) -> list[list[Hypothesis]]:
-        widths.append(src.size(1))
-        return echo(model, src, config)
-
-    monkeypatch.setattr(search_module, "search", search)
+    seen = watched(monkeypatch)
     (result,) = translator.translate([text])
     assert result.text == text
-    assert max(widths) <= translator.config.max_len // 2
+    assert max(width for _, width in seen) <= translator.config.max_len // 2
     assert len(result.tokens) > 10 * translator.config.max_len
 
 
@@ -209,15 +213,7 @@ def test_the_kth_translation_of_a_text_is_made_of_the_kth_of_its_sentences(
 def test_batches_keep_to_their_budget_and_change_no_translation(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, budget: int, beam_size: int
 ) -> None:
-    shapes: list[Sequence[int]] = []
-
-    def search(
-        model: Transformer, src: Tensor, config: DecodeConfig, **_: object
-    ) -> list[list[Hypothesis]]:
-        shapes.append(src.shape)
-        return echo(model, src, config)
-
-    monkeypatch.setattr(search_module, "search", search)
+    shapes = watched(monkeypatch)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # two workers' order is by chance
     texts = [text for text in TEXTS if text != "Hoy.\n\n  Mañana.\n"]
     results = translator.translate(texts, DecodeConfig(batch_tokens=budget, beam_size=beam_size))

@@ -208,19 +208,6 @@ def test_a_mistake_is_one_line_on_standard_error(run: Run, flags: list[str], mes
     assert re.search(message, failure(run(*flags)))
 
 
-def test_a_broken_checkpoint_is_an_error(run: Run, random_checkpoint: Path, tmp_path: Path) -> None:
-    broken = shutil.copytree(random_checkpoint, tmp_path / "broken")
-    weights = broken / locate.WEIGHTS
-    weights.write_bytes(weights.read_bytes()[:-100])
-    assert f"expected weights in {weights}" in failure(run("hola", model=broken))
-
-
-def test_a_flag_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["--speed", "9"])
-    assert "unrecognized arguments: --speed" in capsys.readouterr().err
-
-
 def test_bytes_that_are_no_text_are_an_error_with_their_line(
     run: Run, translations: list[str], on_stdin: Callable[[bytes], None]
 ) -> None:

@@ -37,15 +37,6 @@ def test_a_folder_is_described_without_its_tensors(random_checkpoint: Path, tmp_
     assert read_config(tmp_path) == (opened.model.config, opened.directions)
 
 
-def test_a_run_is_known_by_its_best_then_by_its_last_checkpoint(tmp_path: Path) -> None:
-    for name in ("last", "best"):
-        (tmp_path / name).mkdir()
-        with pytest.raises(UserError, match=r"a folder without config\.json"):
-            find(tmp_path / name)
-        (tmp_path / name / CONFIG).touch()
-        assert find(tmp_path) == tmp_path / name
-
-
 def test_the_predecessor_stands_in_after_a_crash(tmp_path: Path) -> None:
     (tmp_path / ".model.old").mkdir()
     (tmp_path / ".model.old" / CONFIG).touch()

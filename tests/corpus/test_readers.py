@@ -77,12 +77,6 @@ def test_a_file_is_read_in_both_directions(reader: Reader, text: str, tmp_path: 
     assert list(reader(path, ("en", "es"))) == REVERSED
 
 
-def test_a_gzipped_file_is_read_as_the_plain_one(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.tsv.gz"
-    path.write_bytes(gzip.compress("es\ten\nSí\tYes\n".encode()))
-    assert list(read_tsv(path, ES_EN)) == [("Sí", "Yes")]
-
-
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     path = put(tmp_path / "text", "a\u2028b\x0bc\x85d\re\r\n\nlast")
     assert list(lines(path)) == ["a\u2028b\x0bc\x85d\re", "", "last"]

@@ -221,13 +221,6 @@ def test_codes_stay_exact_far_from_the_start() -> None:
     assert last[1].item() == pytest.approx(math.cos(5002), abs=1e-6)
 
 
-def test_moving_by_k_positions_is_the_same_rotation_everywhere() -> None:
-    """The reason that the paper gives for its choice."""
-    pairs = torch.view_as_complex(sinusoids(L, D).double().unflatten(1, (-1, 2)))  # (L, D/2)
-    turns = pairs[2:] / pairs[:-2]
-    assert_close(turns, turns[:1].expand_as(turns), atol=1e-6, rtol=0)
-
-
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 def test_codes_from_a_start_are_that_part_of_all_codes(
     kind: type[SinusoidalPositions] | type[LearnedPositions],

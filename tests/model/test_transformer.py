@@ -76,12 +76,6 @@ def test_a_sentence_scores_alone_as_in_a_padded_batch(
     assert_close(model(SRC[1:], TGT[1:]), batch[1:])
 
 
-def test_more_padding_of_the_source_changes_nothing(make_model: Make) -> None:
-    model = make_model()
-    wider = torch.cat([SRC, torch.full((B, 6), PAD_ID)], dim=1)
-    assert_close(model(wider, TGT), model(SRC, TGT))
-
-
 def test_the_order_of_source_and_target_tokens_matters(make_model: Make) -> None:
     model = make_model()
     scores = model(SRC, TGT)[1, -1]

@@ -288,8 +288,3 @@ def test_what_breaks_in_a_process_breaks_here() -> None:
     member.close()
     with pytest.raises(TypeError):
         teams.Member("root", math.isqrt, "nine")
-
-
-def test_mistakes_on_the_command_line_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench_decoding.main(["--positions", "learned"]) == 2
-    assert "a model that copies" in capsys.readouterr().err.splitlines()[-1]

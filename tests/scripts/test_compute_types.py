@@ -58,10 +58,3 @@ def test_an_engine_that_says_something_else_is_seen(
     found = table(capsys.readouterr().out)
     assert found["plain model"][-1] == "2 of 2"
     assert found["float32"][-1] == "0 of 2"
-
-
-def test_a_set_that_is_not_there_is_one_line(
-    capsys: pytest.CaptureFixture[str], random_checkpoint: Path
-) -> None:
-    assert script.main(["--model", str(random_checkpoint), "--test", "no.tsv"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1

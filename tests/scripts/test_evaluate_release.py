@@ -32,10 +32,3 @@ def test_the_report_has_its_tables(
     said = capsys.readouterr().out
     for row in ("this model, beam 4", "Firefox tiny", "opus-mt", "capitals", "placeholders"):
         assert row in said
-
-
-def test_a_set_that_is_not_there_is_one_line(
-    random_checkpoint: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["--test", "no.tsv", "--model", str(random_checkpoint)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1

@@ -338,20 +338,13 @@ def test_highlighting_keeps_the_text() -> None:
     assert '<i class="note"># &lt;a note&gt;</i>' in shown
 
 
-def test_a_minus_is_a_minus_and_zero_has_none() -> None:
-    assert html_page.number(-0.5, 1) == "−0.5"
-    assert html_page.number(-0.00001, 4) == "0.0000"
-    assert html_page.number(-1234.5, 1) == "−1,234.5"
-
-
-@pytest.mark.parametrize("piece", [("▁casa", "casa"), ("ó", "–ó"), (".", "."), ("▁", "▁")])
-def test_pieces_are_readable(piece: tuple[str, str]) -> None:
-    assert html_page.readable(piece[0]) == piece[1]
-
-
-@pytest.mark.parametrize(("value", "end"), [(0.3, 1), (1, 1), (41, 60), (100, 100), (6100, 8000)])
-def test_an_axis_ends_at_a_round_number(value: float, end: float) -> None:
-    assert html_page.ceiling(value) == end
+def test_numbers_pieces_and_axes_are_readable() -> None:
+    numbers = {(-0.5, 1): "−0.5", (-0.00001, 4): "0.0000", (-1234.5, 1): "−1,234.5"}
+    assert {given: html_page.number(*given) for given in numbers} == numbers
+    pieces = {"▁casa": "casa", "ó": "–ó", ".": ".", "▁": "▁"}
+    assert {piece: html_page.readable(piece) for piece in pieces} == pieces
+    ends = {0.3: 1, 1: 1, 41: 60, 100: 100, 6100: 8000}
+    assert {value: html_page.ceiling(value) for value in ends} == ends
 
 
 def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> None:

@@ -42,25 +42,6 @@ def test_sum_and_gradient_agree_with_torch(smoothing: float) -> None:
     assert_close(logits.grad, slope)
 
 
-def test_the_sum_is_minus_the_log_probabilities_of_the_right_tokens() -> None:
-    logits, target = example()
-    log_probs = logits.detach().log_softmax(-1)
-    right = [
-        log_probs[b, t, int(target[b, t])].item()
-        for b in range(B)
-        for t in range(T)
-        if target[b, t] != PAD_ID
-    ]
-    assert cross_entropy(logits, target, PAD_ID)[0].item() == pytest.approx(-sum(right), rel=1e-6)
-
-
-def test_an_even_guess_costs_the_log_of_the_vocabulary_with_or_without_smoothing() -> None:
-    _, target = example()
-    for smoothing in (0.0, 0.1, 0.9):
-        total, n_tokens = cross_entropy(torch.zeros(B, T, V), target, PAD_ID, smoothing)
-        assert_close(total / n_tokens, torch.tensor(float(V)).log())
-
-
 @SMOOTHING
 def test_bfloat16_logits_are_summed_in_float32(smoothing: float) -> None:
     logits, target = example(torch.bfloat16)

@@ -1,6 +1,5 @@
 """The training loop: its limits, the arithmetic of a step, and what it keeps."""
 
-import dataclasses
 import random
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.loss import Validation
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import Ending, check_same_run
+from transformer.training.run import Ending
 from transformer.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
@@ -204,14 +203,6 @@ def test_without_development_pairs_the_last_weights_are_the_best(
     assert trainer.state.best is None
     weights = [(tmp_path / name / locate.WEIGHTS).read_bytes() for name in ("best", "last")]
     assert weights[0] == weights[1]
-
-
-def test_other_settings_for_a_run_are_an_error_that_names_them(tmp_path: Path) -> None:
-    settings = dataclasses.asdict(TrainConfig())
-    check_same_run(tmp_path / "run", settings)
-    check_same_run(tmp_path / "run", settings | {"max_steps": 7, "log_every": 3, "patience": 1})
-    with pytest.raises(UserError, match="seed was 1 and is 2; warmup was 0 and is 5"):
-        check_same_run(tmp_path / "run", settings | {"warmup": 5, "seed": 2})
 
 
 def test_tracking_without_tensorboard_is_an_error(

@@ -8,7 +8,7 @@ import pytest
 
 import transformer
 from transformer.checkpoint import locate
-from transformer.checkpoint.locate import default_model, direction, find
+from transformer.checkpoint.locate import default_model, find
 from transformer.config import UserError
 from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
@@ -128,8 +128,3 @@ def test_the_package_comes_before_the_repository(
     assert default_model(ES) == tmp_path / "checkpoints" / "es-en"
     (tmp_path / "transformer" / "released" / "es-en").mkdir(parents=True)
     assert default_model(ES) == tmp_path / "transformer" / "released" / "es-en"
-
-
-def test_one_language_twice_is_an_error() -> None:
-    with pytest.raises(UserError, match="two languages, got --from en --to en"):
-        direction("en", "en")

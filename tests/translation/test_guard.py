@@ -12,7 +12,7 @@ from transformer.text.placeholders import find
 from transformer.translation.guard import GuardedTranslator, foreign
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
-Says = Callable[[str, DecodeConfig], str]
+Says = Callable[[str, DecodeConfig], str | Candidate]
 TOKENS = (
     "{name}",
     "https://a.org/b?c=1",
@@ -25,8 +25,9 @@ TOKENS = (
 )
 
 
-def said(source: str, text: str, score: float) -> Translation:
-    return Translation(source=source, candidates=(Candidate(text=text, score=score, tokens=()),))
+def said(source: str, what: str | Candidate) -> Translation:
+    made = what if isinstance(what, Candidate) else Candidate(text=what, score=-1.0, tokens=())
+    return Translation(source=source, candidates=(made,))
 
 
 class Spoken(Translator):
@@ -40,7 +41,7 @@ class Spoken(Translator):
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         self.asked += sentences
-        return [said(text, self.says(text, decode), -1.0) for text in sentences]
+        return [said(text, self.says(text, decode)) for text in sentences]
 
 
 Speaks = Callable[..., tuple[GuardedTranslator, Spoken]]
@@ -62,11 +63,8 @@ def speaks(plain: Translator) -> Speaks:
     return make
 
 
-def test_a_vocabulary_that_is_made_now_has_slots(plain: Translator) -> None:
-    assert GuardedTranslator(plain).has_slots
-
-
-def test_protected_tokens_pass_as_slots(speaks: Speaks) -> None:
+def test_protected_tokens_pass_as_slots(speaks: Speaks, plain: Translator) -> None:
+    assert GuardedTranslator(plain).has_slots  # of a vocabulary that is made now
     guarded, spoken = speaks(lambda text, _: text.replace("Hola", "Hello"))
     (result,) = guarded.translate(["Hola {name}, mira https://a.org/b."])
     assert (result.text, result.warnings) == ("Hello {name}, mira https://a.org/b.", ())
@@ -102,17 +100,11 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
         f"Me gusta {SLOTS[0]} leer": (f"I like reading {SLOTS[0]}", -1.0),
     }
 
-    class Surer(Spoken):
-        def translate_sentences(
-            self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-        ) -> list[Translation]:
-            self.asked += sentences
-            return [
-                said(source, table[source][0], table[source][1] if decode.scores else 0.0)
-                for source in sentences
-            ]
+    def says(source: str, decode: DecodeConfig) -> Candidate:
+        text, score = table[source]
+        return Candidate(text=text, score=score if decode.scores else 0.0, tokens=())
 
-    spoken = Surer(plain, lambda text, _: text)
+    spoken = Spoken(plain, says)
     texts = ["Manzana", "manzana", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
     results = GuardedTranslator(spoken).translate(texts, DecodeConfig(scores=False))
     expected = ["Apple", "apple", "Madrid", "Apple.", "I Like Reading {x}"]
@@ -226,16 +218,12 @@ def test_what_stays_wrong_is_a_warning(speaks: Speaks) -> None:
 def test_what_the_model_finds_hopeless_is_tried_with_beams(
     plain: Translator, scores: tuple[float, float], text: str, warnings: tuple[str, ...]
 ) -> None:
-    class Doubtful(Spoken):
-        def translate_sentences(
-            self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-        ) -> list[Translation]:
-            assert decode.scores or decode.beam_size > 1  # which always tell
-            text, score = ("beams", scores[1]) if decode.beam_size > 1 else ("un", scores[0])
-            candidate = Candidate(text=text, score=score, tokens=("▁a",) * 4)
-            return [Translation(source=s, candidates=(candidate,)) for s in sentences]
+    def says(_: str, decode: DecodeConfig) -> Candidate:
+        assert decode.scores or decode.beam_size > 1  # which always tell
+        text, score = ("beams", scores[1]) if decode.beam_size > 1 else ("un", scores[0])
+        return Candidate(text=text, score=score, tokens=("▁a",) * 4)
 
-    translator = GuardedTranslator(Doubtful(plain, lambda text, _: text))
+    translator = GuardedTranslator(Spoken(plain, says))
     (result,) = translator.translate(["La casa es azul."], DecodeConfig(scores=False))
     assert (result.text, result.warnings) == (text, warnings)
 
@@ -254,13 +242,14 @@ def test_the_nth_best_come_along(plain: Translator) -> None:
     assert len(result.candidates) == 2
 
 
-def test_other_scripts_are_foreign_and_latin_letters_are_not(plain: Translator) -> None:
-    pattern = foreign(plain.tokenizer)
-    text = "Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ"
-    assert pattern.findall(text) == ["東京", "😀", "Привет"]
-
-
-def test_rare_signs_are_foreign_and_those_that_pieces_write_are_not(plain: Translator) -> None:
-    pattern = foreign(plain.tokenizer)
-    text = "© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´"
-    assert pattern.findall(text) == ["©", "½", "²", "‰", "₡", "―", "―", "´"]
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ", ["東京", "😀", "Привет"]),
+        ("© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´", [*"©½²‰₡――´"]),
+    ],
+)
+def test_other_scripts_and_rare_signs_are_foreign(
+    plain: Translator, text: str, found: list[str]
+) -> None:
+    assert foreign(plain.tokenizer).findall(text) == found

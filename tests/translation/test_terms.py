@@ -1,6 +1,5 @@
 """Terms of a glossary in a translation: in their places, in the right form, none lost."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.preprocess import TermPlace
 from transformer.translation.terms import place_terms
-from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
+from transformer.translation.translator import Candidate, Translation, Translator
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = """es\ten
@@ -77,30 +76,22 @@ def test_without_the_guard_there_is_no_glossary(tmp_path: Path) -> None:
         load(model, device="cpu").plain(("es", "en")).translate(["x"], glossary=Glossary(()))
 
 
-class Mute(Translator):
-    """A translator whose model says one thing only, and never where a term went."""
-
-    says = "Nothing at all"
-
-    def translate_sentences(
-        self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
-    ) -> list[Translation]:
-        candidate = Candidate(text=self.says, score=-1.0, tokens=("x",))
-        return [Translation(source=text, candidates=(candidate,)) for text in sentences]
-
-
 @pytest.mark.parametrize("says", ["Nothing at all", f"{SLOTS[0]} or {SLOTS[0]}", "hound hound"])
 def test_a_term_that_the_model_loses_or_doubles_is_there_or_is_a_warning(
     random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, says: str
 ) -> None:
+    """A model that says one thing only, and never where a term went."""
+    candidates = (Candidate(text=says, score=-1.0, tokens=("x",)),)
+    mute = Translator.load(random_checkpoint, "cpu")
     monkeypatch.setattr(
         "transformer.translation.guard.translate_terms",
-        lambda translator, sentences, decode: [
-            (Candidate(text=says, score=-1.0, tokens=("x",)),) for _ in sentences
-        ],
+        lambda translator, sentences, decode: [candidates for _ in sentences],
     )
-    mute = Mute.load(random_checkpoint, "cpu")
-    mute.says = says
+    monkeypatch.setattr(
+        mute,
+        "translate_sentences",
+        lambda texts, *_: [Translation(source=text, candidates=candidates) for text in texts],
+    )
     (result,) = GuardedTranslator(mute, Glossary.parse(TERMS)).translate(["El perro ya come."])
     doubled = "term doubled: hound" in result.warnings
     assert result.text.lower().count("hound") == 1 + doubled

@@ -326,8 +326,3 @@ def test_the_device_is_picked_by_name() -> None:
 def test_a_device_that_is_not_there_is_an_error(name: str) -> None:
     with pytest.raises(UserError, match=f"expected a device such as cpu or cuda, got '{name}'"):
         pick_device(name)
-
-
-def test_a_folder_without_a_checkpoint_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected a checkpoint folder"):
-        Translator.load(tmp_path / "nothing", "cpu")

@@ -7,11 +7,20 @@ python data/tables.py spelling CORPUS...          words of both languages, to te
 
 import argparse
 import lzma
-from collections.abc import Sequence
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from transformer.corpus.readers import read_pairs
 from transformer.text import language, spelling
+
+N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
+RARE = 4  # added to each count, so that what was seen once does not tell much
+FREQUENT = 20  # times that a word was met to be what another one is read as
+SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
 
 
 def write(path: Path, lines: Sequence[str]) -> None:
@@ -19,15 +28,53 @@ def write(path: Path, lines: Sequence[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def trigrams(spanish: Sequence[str], english: Sequence[str]) -> list[str]:
-    """A run of three characters and its worth on each line."""
-    return [f"{run}\t{worth}" for run, worth in language.count(spanish, english).items()]
+def trigrams(spanish: Iterable[str], english: Iterable[str]) -> list[str]:
+    """The runs that tell most, each with the nats that it speaks for Spanish (below 0: English)."""
+    es, en = (
+        Counter(trigram for text in texts for trigram in language.trigrams(text))
+        for texts in (spanish, english)
+    )
+    n_es, n_en = es.total(), en.total()
+    ratios = {
+        trigram: math.log((es[trigram] + RARE) / n_es) - math.log((en[trigram] + RARE) / n_en)
+        for trigram in es.keys() | en.keys()
+    }
+    worth = {trigram: abs(ratio) * (es[trigram] + en[trigram]) for trigram, ratio in ratios.items()}
+    best = sorted(sorted(worth), key=lambda trigram: -worth[trigram])[:N_TRIGRAMS]
+    return [f"{trigram}\t{round(ratios[trigram], 2)}" for trigram in sorted(best)]
+
+
+def frequent_and_rare(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The frequent words of the texts, the most frequent first, and the others, sorted."""
+    alone = re.compile(rf"(?<![\w'’])[{spelling.LETTERS}]+(?![\w'’])")
+    counts = Counter(word for text in texts for word in alone.findall(text.lower()))
+    order = sorted(counts, key=lambda word: (-counts[word], word))
+    n = sum(times >= FREQUENT for times in counts.values())
+    return order[:n], sorted(order[n:])
 
 
 def packed(texts: Sequence[str]) -> bytes:
     """The frequent and the rare words of a language, compressed."""
-    lists = "\n".join(" ".join(words) for words in spelling.count(texts))
+    lists = "\n".join(" ".join(words) for words in frequent_and_rare(texts))
     return lzma.compress(lists.encode(), preset=9 | lzma.PRESET_EXTREME)
+
+
+def accents(texts: Iterable[str]) -> list[str]:
+    """The words with accents that no other word would be without them, in small letters.
+
+    A sentence without any accent says nothing: it may have been typed so.
+    """
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in filter(spelling.ACCENTED.search, texts):
+        for word in spelling.ANY_WORD.findall(unicodedata.normalize("NFC", text.lower())):
+            spellings[spelling.plain(word)][word] += 1
+    best = {key: words.most_common(1)[0] for key, words in spellings.items()}
+    return sorted(
+        word
+        for key, (word, n) in best.items()
+        if word != key and n >= SEEN and n >= SHARE * spellings[key].total()
+        if set(word) <= set(spelling.LETTERS)
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -43,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.table == "trigrams":
         write(language.TABLE, trigrams(spanish, english))
     elif args.table == "accents":
-        write(spelling.ACCENTS, spelling.count_accents(spanish))
+        write(spelling.ACCENTS, accents(spanish))
     else:
         for lang, texts in (("es", spanish), ("en", english)):
             spelling.table(lang).write_bytes(packed(texts))

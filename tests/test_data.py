@@ -65,3 +65,18 @@ def test_the_tables_are_written_from_a_corpus(
     assert (tmp_path / "accents.tsv").read_text("utf-8").split() == ["aquí", "está"]
     assert re.search("^ es\t", (tmp_path / "trigrams.tsv").read_text("utf-8"), re.MULTILINE)
     assert {path.name for path in tmp_path.glob("*.xz")} == {"spelling.es.xz", "spelling.en.xz"}
+
+
+def test_frequent_words_come_in_the_order_of_their_frequency_the_others_sorted() -> None:
+    texts = ["La casa, la mesa."] * 20 + ["La casa"] + ["zeta ala l'eau don't"]
+    assert tables.frequent_and_rare(texts) == (["la", "casa", "mesa"], ["ala", "zeta"])
+
+
+def test_only_words_that_no_other_one_would_be_are_counted() -> None:
+    texts = ["La lección está aquí, como si nada."] * 3
+    texts += ["Está sólo aquí.", "Esta lección.", "lección aquí", "manana tambien", "única"]
+    assert tables.accents(texts) == [
+        "aquí",
+        "lección",
+    ]  # "está" and "esta" are two, "única" is too rare
+    assert tables.accents([*texts, *(["La leccion está mal."] * 2)]) == ["aquí"]

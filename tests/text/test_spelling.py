@@ -11,8 +11,6 @@ from transformer.text.spelling import (
     Words,
     begins_like,
     correct,
-    count,
-    count_accents,
     ends_like,
     is_lone,
     is_shouted,
@@ -91,11 +89,6 @@ def test_a_word_that_the_model_knows_as_well_stays() -> None:
     assert correct("No qiero.", "ca", len) == ("No qiero.", [])  # a language that was not counted
 
 
-def test_frequent_words_come_in_the_order_of_their_frequency_the_others_sorted() -> None:
-    texts = ["La casa, la mesa."] * 20 + ["La casa"] + ["zeta ala l'eau don't"]
-    assert count(texts) == (["la", "casa", "mesa"], ["ala", "zeta"])
-
-
 @pytest.mark.parametrize(
     ("lang", "frequent", "known"), [("es", "biblioteca", "mesa"), ("en", "library", "table")]
 )
@@ -152,14 +145,6 @@ def test_words_keep_their_number_and_their_length() -> None:
     text = "El senor Lopez leyo un articulo de opinion en la pagina tres."
     assert [*map(len, restore_accents(text).split())] == [*map(len, text.split())]
     assert plain(restore_accents(text)) == text
-
-
-def test_only_words_that_no_other_one_would_be_are_counted() -> None:
-    texts = ["La lección está aquí, como si nada."] * 3
-    texts += ["Está sólo aquí.", "Esta lección.", "lección aquí", "manana tambien", "única"]
-    # "está" and "esta" are two, "única" is too rare
-    assert count_accents(texts) == ["aquí", "lección"]
-    assert count_accents([*texts, *(["La leccion está mal."] * 2)]) == ["aquí"]
 
 
 def test_the_table_of_accents_is_words_in_order() -> None:

@@ -9,20 +9,17 @@ language is undecided, or taken for the likelier of the two.
 import functools
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
-N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 DECIDED = 0.65  # confidence from which a language is taken for known
 SPANISH = "ñ¿¡áéíóúü"
 LETTER = 3.0  # nats that each of those speaks for Spanish, beside its runs
 TRUST, IN_NAMES = 0.5, 0.15  # of a run, as neighbours share letters; of one in a capitalised word
-RARE = 4  # added to each count, so that what was seen once does not tell much
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -45,25 +42,9 @@ def trigrams(text: str) -> list[str]:
     return [word[i : i + 3] for word in padded for i in range(len(word) - 2)]
 
 
-def count(spanish: Iterable[str], english: Iterable[str]) -> dict[str, float]:
-    """The runs that tell most, and how many nats each speaks for Spanish (below 0: English)."""
-    es, en = (
-        Counter(trigram for text in texts for trigram in trigrams(text))
-        for texts in (spanish, english)
-    )
-    n_es, n_en = es.total(), en.total()
-    ratios = {
-        trigram: math.log((es[trigram] + RARE) / n_es) - math.log((en[trigram] + RARE) / n_en)
-        for trigram in es.keys() | en.keys()
-    }
-    worth = {trigram: abs(ratio) * (es[trigram] + en[trigram]) for trigram, ratio in ratios.items()}
-    best = sorted(sorted(worth), key=lambda trigram: -worth[trigram])[:N_TRIGRAMS]
-    return {trigram: round(ratios[trigram], 2) for trigram in sorted(best)}
-
-
 @functools.cache
 def table() -> Mapping[str, float]:
-    """What `count` gave for the project's corpus; `data/tables.py` writes it."""
+    """Nats that each run speaks for Spanish, below 0 for English: see `data/tables.py`."""
     rows = TABLE.read_text(encoding="utf-8").splitlines()
     return {trigram: float(ratio) for trigram, _, ratio in (row.partition("\t") for row in rows)}
 

@@ -15,15 +15,13 @@ import functools
 import lzma
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "tables"
 ACCENTS = FOLDER / "accents.tsv"
-FREQUENT = 20  # times that a word was met to be what another one is read as
 WORD = re.compile(
     r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)"
 )  # in small letters, in no address, no name, and no longer than any frequent word
@@ -38,10 +36,9 @@ NEXT_KEYS: Mapping[str, list[str]] = {
 
 
 FEWEST, NATIVE = 4, 0.65  # words by which a language is told, and the share that is known of it
-SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
 
-_ANY_WORD = re.compile(r"[^\W\d_]+")
-_ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
+ANY_WORD = re.compile(r"[^\W\d_]+")
+ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
 _QUESTION_WORDS = {
     "que": "qué", "quien": "quién", "quienes": "quiénes", "como": "cómo", "cuando": "cuándo",
     "donde": "dónde", "cual": "cuál", "cuales": "cuáles", "cuanto": "cuánto", "cuanta": "cuánta",
@@ -101,15 +98,6 @@ def sources(word: str) -> Iterator[str]:
             yield word[: i - 1] + letter + word[i - 1] + word[i + 1 :]
 
 
-def count(texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The frequent words of the texts, the most frequent first, and the others, sorted."""
-    alone = re.compile(rf"(?<![\w'’])[{LETTERS}]+(?![\w'’])")
-    counts = Counter(word for text in texts for word in alone.findall(text.lower()))
-    order = sorted(counts, key=lambda word: (-counts[word], word))
-    n = sum(times >= FREQUENT for times in counts.values())
-    return order[:n], sorted(order[n:])
-
-
 def table(lang: str) -> Path:
     """Where the words of a language are kept; `data/tables.py` writes it."""
     return FOLDER / f"spelling.{lang}.xz"
@@ -117,7 +105,7 @@ def table(lang: str) -> Path:
 
 @functools.cache
 def words(lang: str) -> Words | None:
-    """What `count` gave for a language; None for one that was not counted."""
+    """The words of a language, as `data/tables.py` counts them; None for one that it does not."""
     if not table(lang).is_file():
         return None
     frequent, others = lzma.decompress(table(lang).read_bytes()).decode().split("\n")
@@ -152,7 +140,7 @@ def is_known(text: str, lang: str) -> bool:
     known = words(lang)
     return known is None or all(
         len(word) < 3 or word in known.rank or word in known.others  # 'll, ve, Mr
-        for word in _ANY_WORD.findall(text.lower())
+        for word in ANY_WORD.findall(text.lower())
     )
 
 
@@ -163,7 +151,7 @@ def is_foreign(text: str, lang: str) -> bool:
     sentences of the project's own corpus 0.3 % are taken for foreign; names do not count.
     """
     known = words(lang)
-    found = _ANY_WORD.findall(text)
+    found = ANY_WORD.findall(text)
     if not text.isupper():
         found = [word for i, word in enumerate(found) if not i or word.islower()]
     if known is None or len(found) < FEWEST:
@@ -179,27 +167,9 @@ def plain(text: str) -> str:
     return "".join(c for c in parts if unicodedata.category(c) != "Mn")
 
 
-def count_accents(texts: Iterable[str]) -> list[str]:
-    """The words with accents that no other word would be without them, in small letters.
-
-    A sentence without any accent says nothing: it may have been typed so.
-    """
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for text in filter(_ACCENTED.search, texts):
-        for word in _ANY_WORD.findall(unicodedata.normalize("NFC", text.lower())):
-            spellings[plain(word)][word] += 1
-    best = {key: words.most_common(1)[0] for key, words in spellings.items()}
-    return sorted(
-        word
-        for key, (word, n) in best.items()
-        if word != key and n >= SEEN and n >= SHARE * spellings[key].total()
-        if set(word) <= set("abcdefghijklmnopqrstuvwxyzáéíóúüñ")
-    )
-
-
 @functools.cache
 def accents() -> Mapping[str, str]:
-    """What `count_accents` gave, by the word without accents; `data/tables.py` writes it."""
+    """Words by their form without accents, as `data/tables.py` counts them."""
     return {plain(word): word for word in ACCENTS.read_text(encoding="utf-8").split()}
 
 
@@ -209,9 +179,9 @@ def restore_accents(text: str) -> str:
     "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
     """
     text = _opened(text)
-    if _ACCENTED.search(text):
+    if ACCENTED.search(text):
         return text
-    text = _ANY_WORD.sub(lambda match: _spelt(match.group()), text)
+    text = ANY_WORD.sub(lambda match: _spelt(match.group()), text)
     return _ASKED.sub(lambda m: m[1] + _cased(_QUESTION_WORDS[m[2].lower()], m[2]), text)
 
 
@@ -244,7 +214,7 @@ def is_shouted(text: str) -> bool:
     """Whether all letters are capitals: two words or more, or one of more than three letters."""
     if not text.isupper():
         return False
-    words = [word for word in _ANY_WORD.findall(text) if not _ROMAN.fullmatch(word)]
+    words = [word for word in ANY_WORD.findall(text) if not _ROMAN.fullmatch(word)]
     return len(words) > 1 or any(len(word) > 3 for word in words)
 
 
@@ -285,7 +255,7 @@ def titled(text: str) -> str:
 
 def begins_like(text: str, model: str) -> str:
     """The text with a small first letter, if `model` begins with one; I and FBI stay."""
-    first, wanted = _ANY_WORD.search(text), _ANY_WORD.search(model)
+    first, wanted = ANY_WORD.search(text), ANY_WORD.search(model)
     if first is None or wanted is None or not wanted.group()[0].islower():
         return text
     word, at = first.group(), first.start()

@@ -20,9 +20,9 @@ from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.corpus import noise
 from transformer.evaluation.analysis import TestSet
+from transformer.evaluation.challenge import judge, read_challenge
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
-from transformer.evaluation.selftest import judge, read_challenge
 from transformer.flags import add_engine
 from transformer.translation.directions import Directions, load
 from transformer.translation.translator import TextTranslator, Translator

@@ -16,6 +16,7 @@ from pathlib import Path
 from torch import Tensor
 
 from transformer.checkpoint import weights as checkpoint
+from transformer.checkpoint.initialize import weights_for
 from transformer.checkpoint.locate import CARD
 from transformer.command import Parser, run_command
 from transformer.config import UserError
@@ -33,7 +34,7 @@ def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict
         if before.tokenizer.model != last.tokenizer.model:
             raise UserError(f"expected checkpoints of one vocabulary; {source} has another")
         try:
-            yield checkpoint.weights_for(before, last.tokenizer, last.model.config)
+            yield weights_for(before, last.tokenizer, last.model.config)
         except UserError as error:
             raise UserError(f"expected {source} to be no larger than the last: {error}") from error
 

@@ -24,8 +24,8 @@ from transformer.config import DecodeConfig, Direction, UserError
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
 from transformer.files import write_text
+from transformer.text.casing import capitalised
 from transformer.text.glossary import Glossary
-from transformer.text.spelling import capitalised
 from transformer.translation.directions import Directions, load
 from transformer.translation.faults import n_times, term_pattern
 from transformer.translation.translator import Translation

@@ -23,7 +23,7 @@ from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import read_pairs, tsv, write_tsv
-from transformer.text.spelling import capitalised
+from transformer.text.casing import capitalised
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)

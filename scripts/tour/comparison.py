@@ -21,7 +21,7 @@ from torch import nn
 from scripts.tour.recurrent import Recurrent
 from transformer.config import CorpusConfig, DecodeConfig, Direction, TrainConfig, model_config
 from transformer.corpus import batching
-from transformer.corpus.noise import derive_seed, micro_batch
+from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.decoding.search import BatchDecoder

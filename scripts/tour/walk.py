@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.config import BOS_ID
-from transformer.explain.trace import Trace, sharpest, trace
+from transformer.explain.render import sharpest
+from transformer.explain.trace import Trace, trace
 from transformer.model import (
     DecoderLayer,
     EncoderLayer,

@@ -12,13 +12,13 @@ from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import TrainConfig, UserError
-from transformer.corpus.noise import resampled
+from transformer.corpus.augmentation import resampled
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
-from transformer.training.loss import Validation
 from transformer.training.optimizer import learning_rate
 from transformer.training.run import Ending
 from transformer.training.trainer import Trainer
+from transformer.training.validation import Validation
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 

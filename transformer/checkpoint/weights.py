@@ -2,21 +2,10 @@
 
 `locate` says which files. Weights are read by mapping the file into memory: what is stored as
 float32 is not copied. No pickle is read or written.
-
-Weights of one model are a start for another (`weights_for`). Of another vocabulary: a piece that
-both have keeps its embedding; any other begins as the mean of the old pieces that write it (as Gee
-et al. 2022, section 3, do). A model of the other direction, too, begins with what it knows of both
-languages (Kocmi and Bojar 2018). A larger model computes what the small one did, with room to learn
-(Chen et al. 2016, "Net2Net"): a wider one holds each channel several times, and whatever reads it
-shares its weight among the copies; a deeper one has new layers that add nothing yet, for which the
-norm must stand before each sublayer.
-
-Shapes: V vocabulary, D model width, N units of a linear layer, K copies of a channel.
 """
 
 import dataclasses
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -29,14 +18,11 @@ from torch.overrides import TorchFunctionMode
 
 from transformer.checkpoint import locate, tensors
 from transformer.checkpoint.tensors import SCALE, Shapes, Stored, open_checkpoint
-from transformer.config import Direction, ModelConfig, UserError
+from transformer.config import Direction, ModelConfig
 from transformer.files import replaced_folder
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-MAY_GROW = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
-READERS, WRITERS = ("query", "key", "value", "expand"), ("out", "contract")  # of channels
-SPREAD = 0.5  # how unequally a reader weighs the copies, beside the deviation of its weights
 Storage = Literal["float16", "int8"]
 TABLES = ("embedding.weight", "positions.table")  # read row by row, not multiplied with
 FILLS = {
@@ -173,108 +159,3 @@ def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         for name, tensor in weights.items():
             total[name] = total[name] + tensor if name in total else tensor.double()
     return {name: tensor / count for name, tensor in total.items()}
-
-
-def weights_for(before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig) -> dict[str, Tensor]:
-    """The weights of `before` by name, in the shape `config`, their vocabulary `tokenizer`'s."""
-    weights = dict(before.model.state_dict())
-    if tokenizer.model != before.tokenizer.model:
-        old = weights["embedding.weight"]
-        weights["embedding.weight"] = embeddings(old, before.tokenizer, tokenizer)
-    return grown(weights, before.model.config, config)
-
-
-@torch.no_grad()
-def embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
-    """Rows for the pieces of a vocabulary, out of those of the one before: (V, D) -> (V', D)."""
-    known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
-    new = old.new_empty(tokenizer.vocab_size, old.size(1))
-    for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))):
-        parts = [known[piece]] if piece in known else before.encode(piece.replace("\u2581", " "))
-        new[i] = old[parts].mean(0) if parts else old.mean(0)
-    return new
-
-
-def check_growth(old: ModelConfig, new: ModelConfig) -> None:
-    """UserError unless `new` is `old`, or `old` grown; dropout and vocabulary are free."""
-    free = dataclasses.replace(new, dropout=old.dropout, vocab_size=old.vocab_size)
-    if free == old:
-        return
-    same = dataclasses.replace(free, **{name: getattr(old, name) for name in MAY_GROW})
-    if same != old:
-        raise UserError(f"expected the shape of --init, {old}, or a larger one; got {new}")
-    if old.norm != "pre":
-        raise UserError("expected --init with the norm before each sublayer: others cannot grow")
-    copies, rest = divmod(new.d_model, old.d_model)
-    if rest or new.n_heads != copies * old.n_heads:
-        raise UserError(
-            f"expected --d-model {old.d_model} times a whole number, and --n-heads {old.n_heads} "
-            f"times the same; got {new.d_model} and {new.n_heads}"
-        )
-    for name in ("n_encoder_layers", "n_decoder_layers", "d_ff"):
-        if getattr(new, name) < getattr(old, name):
-            option = "--" + name.replace("_", "-")
-            raise UserError(
-                f"expected {option} of at least {getattr(old, name)}, as --init has; "
-                f"got {getattr(new, name)}"
-            )
-
-
-@torch.no_grad()
-def grown(
-    weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig, seed: int = 1
-) -> dict[str, Tensor]:
-    """Weights by name of the shape `new`, which compute what those of the shape `old` do.
-
-    Exactly so at equal width; a wider model has finer sinusoidal codes between the old ones,
-    which moves its output a little. Its copies are read with unequal weights, drawn from
-    `seed`, or they would stay equal for ever. The embeddings are those of `new`'s vocabulary.
-    """
-    check_growth(old, new)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        wider = _Wider(old.d_model, new.d_model)
-        fresh = Transformer(new).state_dict()
-        depths = {"encoder": old.n_encoder_layers, "decoder": old.n_decoder_layers}
-        for name, tensor in fresh.items():
-            stack, layer = name.split(".")[:2]
-            if stack in depths and int(layer) >= depths[stack]:
-                if name.split(".")[-2] in WRITERS:
-                    tensor.zero_()
-            else:
-                wider.fill(name, tensor, weights[name])
-    return fresh
-
-
-class _Wider:
-    """From D channels to K x D; pairs stay together, as each is one wavelength of the codes."""
-
-    def __init__(self, old: int, new: int) -> None:
-        self.copies = new // old
-        channels = torch.arange(new)
-        self.of = channels // 2 // self.copies * 2 + channels % 2  # the old channel of each
-
-    def fill(self, name: str, new: Tensor, old: Tensor) -> None:
-        """Writes a weight of the small model, by its name, into that of the large one."""
-        part, kind = name.split(".")[-2:]
-        if kind == "weight" and part in READERS:
-            new[: len(old)] = self._read(old)
-        elif part in READERS:
-            new[: len(old)] = old
-        elif kind == "weight" and part in WRITERS:
-            new.zero_()
-            new[:, : old.size(1)] = old[self.of]
-        elif part == "embedding":  # scaled by sqrt(D) where it is read
-            new.copy_(old[:, self.of] / math.sqrt(self.copies))
-        elif part == "decoder_norm":  # the logits are sums over all copies
-            new.copy_(old[self.of] / math.sqrt(self.copies))
-        else:
-            new.copy_(old[..., self.of])
-
-    def _read(self, old: Tensor) -> Tensor:
-        """Each weight shared among the copies: (N, D) -> (N, K x D)."""
-        if self.copies == 1:
-            return old
-        parts = torch.randn(len(old), old.size(1) // 2, self.copies, 2) * old.std()
-        parts -= parts.mean(2, keepdim=True)  # copies that are equal are read as before
-        return (old[:, self.of] + SPREAD * parts.flatten(1)) / self.copies

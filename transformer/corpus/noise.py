@@ -1,27 +1,19 @@
-"""Pairs as training sees them: at times as people type them, and cut into pieces anew.
+"""Pairs as people type them: without accents, in capitals, with slips, with things to copy.
 
-Without accents, in capitals, with slips, with things to copy: pure functions of two texts and a
-random generator. A micro-batch is one of its rows, the settings and a seed.
+Pure functions of two texts and a random generator.
 """
 
 import functools
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from transformer.config import SLOTS, NoiseConfig, SentencePair, TrainConfig
-from transformer.corpus.batching import Batch, collate
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.config import SLOTS, NoiseConfig, SentencePair
 from transformer.text.placeholders import find
 from transformer.text.spelling import NEXT_KEYS, WORD, plain
-from transformer.text.tokenizer import Tokenizer
 
 Alteration = Callable[[str, str, random.Random], SentencePair]
-IdPair = tuple[list[int], list[int]]
-
 _SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
 _FIRST = re.compile(r"(?<![\w'’])[^\W\d_]")
 # Words with a capital that they have not for standing first in a sentence.
@@ -32,7 +24,6 @@ _CAPITAL = re.compile(r"(?<![\w'’-])(?=[^\W\d_])[^a-zß-öø-ÿ\s][\w'’-]*")
 _END = re.compile(r"[.!?…]*$")
 NAMES_TABLE = Path(__file__).resolve().parents[1] / "text" / "tables" / "names.tsv"
 CLUSTER = 0.25  # of the batches have all the pairs that are altered one by one
-SLACK = 1.15  # by how much single pairs may widen a batch
 _VERBATIM = 0.3  # of what is put in to be copied: spelt out, not a slot
 _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.name}}", "${count}")
 
@@ -286,96 +277,3 @@ def _made_up(rng: random.Random) -> str:
         lambda: rng.choice(_PLACEHOLDERS),
     )
     return kinds[rng.randrange(6)]()
-
-
-def derive_seed(*numbers: int) -> int:
-    """One 63-bit seed out of several numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def resampled(
-    ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
-) -> list[int]:
-    """Another segmentation of the same text, unless it gets too long for the model."""
-    tags, text = tokenizer.without_tags(ids)
-    new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
-    return new if len(new) < max_len else ids
-
-
-def apply_noise(
-    pairs: Sequence[IdPair], tokenizer: Tokenizer, config: TrainConfig, max_len: int, seed: int
-) -> list[IdPair]:
-    """The pairs, some of them altered, or all in one style; none longer than the model reads.
-
-    In another style a batch may take more pieces: pairs beyond its budget are then left out.
-    Where single pairs are altered, one that would widen the batch by much stays as it was.
-    """
-    rng = random.Random(seed)
-    name, share = draw_style(config, rng), draw_share(config, rng)
-    style = STYLES.get(name)
-    room = max_len - 1  # and without a style a batch is hardly to get wider
-    limits = [
-        room if style else min(room, round(SLACK * max(map(len, s))))
-        for s in zip(*pairs, strict=True)
-    ]
-    new, slotted = list(pairs), set()
-    for i, pair in enumerate(pairs if style or share else ()):
-        steps = (draw(config, share, rng) if share else []) + ([style] if style else [])
-        if not steps:
-            continue
-        before = after = tokenizer.decode(pair[0]), tokenizer.decode(pair[1])
-        for step in steps:
-            after = step(*after, rng)
-        if after != before:
-            src, tgt = map(tokenizer.encode, after)
-            src = tokenizer.without_tags(pair[0])[0] + src
-            if 0 < len(src) <= limits[0] and 0 < len(tgt) <= limits[1]:
-                new[i] = src, tgt
-                if _SLOT.search(after[0]):
-                    slotted.add(i)
-    if name == "noise_joined":
-        return join_pairs(new, slotted, rng.choice((2, 3)), max_len, tokenizer)
-    return within(new, config.batch_tokens, rng) if style else new
-
-
-def join_pairs(
-    pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
-) -> list[IdPair]:
-    """The pairs joined n in a row, but those `alone` and those that would get too long.
-
-    Only pairs of the same tags are joined.
-    """
-    apart = set(alone)  # they have slots, and no two of a sentence may be equal
-    rest: dict[tuple[int, ...], list[IdPair]] = {}
-    for i, (src, tgt) in enumerate(pairs):
-        if i not in apart:
-            tag, text = tokenizer.without_tags(src)
-            rest.setdefault(tuple(tag), []).append((text, tgt))
-    new = [pairs[i] for i in sorted(apart)]
-    for tags, own in rest.items():
-        for group in (own[i : i + n] for i in range(0, len(own), n)):
-            src, tgt = ([x for pair in group for x in pair[side]] for side in (0, 1))
-            fits = max(len(tags) + len(src), len(tgt)) < max_len
-            new += [([*tags, *s], t) for s, t in ([(src, tgt)] if fits else group)]
-    return new
-
-
-def within(pairs: list[IdPair], budget: int, rng: random.Random) -> list[IdPair]:
-    """As many of the pairs, drawn at random, as the budget of a batch allows; one at least."""
-    wide = sum(max(len(pair[side]) + 1 for pair in pairs) for side in (0, 1))
-    n = max(1, budget // wide)
-    return pairs if n >= len(pairs) else rng.sample(pairs, n)
-
-
-def micro_batch(
-    data: PreparedCorpus, rows: Iterable[int], config: TrainConfig, max_len: int, seed: int
-) -> Batch:
-    """The named pairs, padded; under subword sampling (Kudo 2018) and noise as the config says."""
-    pairs = [data.pairs[int(i)] for i in rows]
-    if is_on(config):
-        pairs = apply_noise(pairs, data.tokenizer, config, max_len, derive_seed(seed, 1))
-    if alpha := config.sample_alpha:
-        rng = random.Random(seed)
-        new = [[resampled(x, data.tokenizer, alpha, max_len, rng) for x in p] for p in pairs]
-        pairs = [(src, tgt) for src, tgt in new]
-    return collate(pairs)

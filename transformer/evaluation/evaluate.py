@@ -17,8 +17,9 @@ from transformer.command import able_to
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
+from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
-from transformer.evaluation.report import Report, machine, page, to_json
+from transformer.evaluation.report import Report, page, to_json
 from transformer.files import write_text
 from transformer.translation.directions import load
 from transformer.translation.guard import GuardedTranslator

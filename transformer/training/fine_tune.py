@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from transformer.checkpoint import weights
+from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import CARD, find, read_config, read_json
 from transformer.config import Direction, SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key, normalize
@@ -20,10 +20,10 @@ from transformer.corpus.prepare import SKIP_BAD, Source
 from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.files import write_text
-from transformer.training.loss import Validation
 from transformer.training.run import BEST, LAST, Ending
 from transformer.training.runtime import is_main_process
 from transformer.training.train import TrainRequest, TrainResult, train
+from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
 FEWEST, MOST_HELD_OUT = 20, 500  # own pairs; those of them that are not trained on, a tenth
@@ -116,7 +116,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         return
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
-    start = weights.weights_for(before, after.tokenizer, after.model.config)
+    start = initialize.weights_for(before, after.tokenizer, after.model.config)
     config = dataclasses.replace(run.config, batch_tokens=MEASURED)
     sets = {
         name: Validation(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer import plots
-from transformer.checkpoint import weights
+from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
@@ -30,9 +30,9 @@ from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evalua
 from transformer.evaluation.report import Report
 from transformer.files import locked, write_text
 from transformer.text.tokenizer import Tokenizer
-from transformer.training.optimizer import pieces_of_epoch, settled
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
+from transformer.training.schedule import pieces_of_epoch, settled
 from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
@@ -124,7 +124,7 @@ def _train(
         check_same_run(request.output, _settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
     if before:
-        start = weights.weights_for(before, data.tokenizer, model)
+        start = initialize.weights_for(before, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
     if trainer.resume(request.resume_from):
@@ -152,7 +152,7 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
         model = dataclasses.replace(before.model.config, **request.shape)
     except ValueError as error:
         raise UserError(str(error)) from error
-    weights.check_growth(before.model.config, model)
+    initialize.check_growth(before.model.config, model)
     return model
 
 

@@ -26,14 +26,15 @@ from transformer.checkpoint import weights
 from transformer.checkpoint.locate import METRICS
 from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
+from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch
-from transformer.corpus.noise import derive_seed, micro_batch
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.files import append_text
 from transformer.model import Transformer
-from transformer.training import optimizer, run, runtime
-from transformer.training.loss import LossModel, Validation
+from transformer.training import optimizer, run, runtime, schedule
+from transformer.training.loss import LossModel
 from transformer.training.run import BEST, LAST, Ending, RunFolder, TrainingState
+from transformer.training.validation import Validation
 
 logger = logging.getLogger(__name__)
 
@@ -152,9 +153,9 @@ class Trainer:
     def _decide(self) -> None:
         """Settles what is to be settled before the next step, and saves what the pace decided."""
         before = self.state
-        self.state = optimizer.decided(before, self.config, self.turns)
+        self.state = schedule.decided(before, self.config, self.turns)
         if self.state != before or self.schedule is None:
-            self.schedule = optimizer.in_steps(self.state, self.config, self.turns)
+            self.schedule = schedule.in_steps(self.state, self.config, self.turns)
         if self.state != before and self.config.max_minutes:
             if self._tokens:
                 self._report()  # a loss that is not finite is never saved

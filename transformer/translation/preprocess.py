@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
 from transformer.config import SLOTS
-from transformer.text.glossary import TermSpan
-from transformer.text.placeholders import restore, slot
-from transformer.text.spelling import (
+from transformer.text.casing import (
     begins_like,
     capitalised,
     ends_like,
@@ -22,6 +20,8 @@ from transformer.text.spelling import (
     may_be_title,
     titled,
 )
+from transformer.text.glossary import TermSpan
+from transformer.text.placeholders import restore, slot
 
 Style = Literal["", "capitals", "title", "capital"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is

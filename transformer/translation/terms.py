@@ -13,8 +13,8 @@ from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
+from transformer.text.casing import SMALL
 from transformer.text.markup import project_markup
-from transformer.text.spelling import SMALL
 from transformer.text.tokenizer import words
 from transformer.translation.faults import term_pattern
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, in_words

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transformer.checkpoint.weights import check_growth, embeddings, grown
+from transformer.checkpoint.initialize import check_growth, embeddings, grown
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer

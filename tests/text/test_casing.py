@@ -1,0 +1,63 @@
+"""Capitals: what shouts, and how the pieces of a sentence are made to fit again."""
+
+from collections.abc import Callable
+
+import pytest
+
+from transformer.text.casing import (
+    begins_like,
+    ends_like,
+    is_lone,
+    is_shouted,
+    is_title,
+    may_be_title,
+    titled,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "expected"),
+    [
+        ("The house", "la casa", "the house"),
+        ("The house", "La casa", "The house"),
+        ("I go", "voy", "I go"),
+        ("I'm going", "voy", "I'm going"),
+        ("A house", "una casa", "a house"),
+        ("FBI men", "hombres del FBI", "FBI men"),
+        ("", "la", ""),
+    ],
+)
+def test_a_piece_begins_as_its_source_does(text: str, model: str, expected: str) -> None:
+    assert begins_like(text, model) == expected
+
+
+def test_a_piece_ends_as_its_source_does() -> None:
+    assert ends_like("The house.", "la casa") == "The house"
+    assert ends_like("The house.", "la casa.") == "The house."
+    assert ends_like("The house...", "la casa") == "The house..."
+
+
+def test_a_title_is_written_like_one() -> None:
+    assert titled("I'm in the  house.") == "I'm In The  House."
+
+
+@pytest.mark.parametrize(
+    ("is_it", "texts", "others"),
+    [
+        (is_lone, ["Manzana", "Él", "Ñandú"],
+         ["manzana", "FBI", "I", "Hola.", "Buenos días", "iPhone", "", "3"]),
+        (is_shouted, ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"],
+         ["FBI", "Hola", "El FBI llegó", "123", "", "I", "XXI", "USA.", "LA casa"]),
+        (is_title, ["La Casa Es Muy Bonita", "¿Qué Hora Es En Madrid?", "I'm Not In The House"],
+         ["Juan Pérez García", "Juan De La Cruz", "La casa es muy bonita", "LA CASA ES MUY FEA"]),
+        (may_be_title, ["Me Gusta Leer", "How To Cook Rice", "Don't Do That", "I'm Not A Fool",
+                        "Tom Likes Fish."],
+         ["Juan Pérez García", "Juan De La Cruz", "Soy Tom.", "Me gusta Leer", "ME GUSTA LEER", "",
+          "3."]),
+    ],
+)  # fmt: skip
+def test_a_lone_word_a_shout_and_a_title_are_known_from_names_and_sentences(
+    is_it: Callable[[str], bool], texts: list[str], others: list[str]
+) -> None:
+    assert [text for text in texts if not is_it(text)] == []
+    assert [text for text in others if is_it(text)] == []

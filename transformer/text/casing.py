@@ -1,0 +1,87 @@
+"""Capitals: tells a text that shouts, or that is written like a title.
+
+A model sees few capitals, and takes HOLA for letters that it has to spell. So such a text is
+translated from its small letters, and its translation is raised again.
+"""
+
+import re
+from collections.abc import Sequence
+
+_WORD = re.compile(r"[^\W\d_]+")
+_WHOLE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # don't is one
+_SMALL = """a al and are as at be but by con de del el en es for from has in is it la las lo los mi
+    my no not o of on or para pero por que se su that the their this to un una was with y you"""
+SMALL = frozenset(_SMALL.split())  # words that have a capital inside a sentence in titles only
+_NAMING = "al and de del el la las los of the y"  # stand in names as well
+_TELLING = """all any can could did do does don't had has have he her his how i'm if it's its me
+    never she some that's they these those too very we what when where which who why will would you
+    algo algún alguna cada cómo cuál cuándo cuánto desde dónde él ella ellos eres está están estoy
+    esto fue ha hay he me muy más nada nos nunca o qué quién sin sobre son soy su sus te tiene todo
+    tu tus un usted ya yo"""
+# What no name of people or places has.
+TELLING = (SMALL | {*_TELLING.split()}) - {*_NAMING.split()}
+TITLE_WORDS = 5  # that a title has at least; what is shorter may be a name
+RAISED_WORDS = 3  # that may be a title; what is shorter may be a sentence: Soy Tom
+_END = re.compile(r"[.?!…]\W*$")
+_ROMAN = re.compile(r"[IVXLCDM]+")
+
+
+def is_shouted(text: str) -> bool:
+    """Whether all letters are capitals: two words or more, or one of more than three letters."""
+    if not text.isupper():
+        return False
+    words = [word for word in _WORD.findall(text) if not _ROMAN.fullmatch(word)]
+    return len(words) > 1 or any(len(word) > 3 for word in words)
+
+
+def is_title(text: str) -> bool:
+    """Whether every word has a capital, those too that no name begins with: La Casa De Mi Madre."""
+    words = _WHOLE.findall(text)
+    raised = len(words) >= TITLE_WORDS and _is_raised(words, text)
+    return raised and any(word.lower() in SMALL for word in words[1:])
+
+
+def may_be_title(text: str) -> bool:
+    """Whether every word has a capital and it is no mere name: Me Gusta Leer, Tom Smith Is Here."""
+    words = _WHOLE.findall(text)
+    if len(words) < RAISED_WORDS or not _is_raised(words, text):
+        return False
+    return any(word.lower() in TELLING for word in words) or _END.search(text) is not None
+
+
+def _is_raised(words: Sequence[str], text: str) -> bool:
+    return all(word[0].isupper() for word in words) and not text.isupper()
+
+
+def is_lone(text: str) -> bool:
+    """Whether it is one word with a capital and nothing else: Manzana, not FBI or ¡Hola!"""
+    return len(text) > 1 and text.isalpha() and text.istitle()
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital first character, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def titled(text: str) -> str:
+    """The text with a capital at the beginning of each word."""
+    parts = re.split(r"(\s+)", text)
+    return "".join(map(capitalised, parts))
+
+
+def begins_like(text: str, model: str) -> str:
+    """The text with a small first letter, if `model` begins with one; I and FBI stay."""
+    first, wanted = _WORD.search(text), _WORD.search(model)
+    if first is None or wanted is None or not wanted.group()[0].islower():
+        return text
+    word, at = first.group(), first.start()
+    if word == "I" or not (word == "A" or (word[0].isupper() and word[1:].islower())):
+        return text
+    return text[:at] + word[0].lower() + text[at + 1 :]
+
+
+def ends_like(text: str, model: str) -> str:
+    """The text without the final mark that `model` does not end with."""
+    if text[-1:] in ".!?" and model.rstrip()[-1:] not in ".!?…" and not text.endswith("..."):
+        return text[:-1].rstrip()
+    return text

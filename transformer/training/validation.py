@@ -1,0 +1,79 @@
+"""How good the weights are while they are trained: loss and BLEU on the development pairs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError, target_tag
+from transformer.corpus import batching
+from transformer.evaluation.metrics import bleu
+from transformer.model import Transformer
+from transformer.text.tokenizer import Tokenizer
+from transformer.training.loss import cross_entropy
+from transformer.translation.translator import Translator
+
+MOST = 8192  # tokens of a batch of validation, all of whose logits exist at once
+
+
+class Validation:
+    """The development pairs, tokenised once; false where there are none."""
+
+    def __init__(
+        self,
+        dev: Sequence[SentencePair],
+        tokenizer: Tokenizer,
+        directions: Sequence[Direction],
+        config: TrainConfig,
+    ) -> None:
+        """`dev` in the first direction; it is read in each."""
+        self.tokenizer, self.directions = tokenizer, tuple(directions)
+        self.budget = min(config.batch_tokens, MOST)
+        self.pairs = []
+        self.translated: dict[Direction, list[SentencePair]] = {}
+        for langs in self.directions:
+            swapped = langs != self.directions[0]
+            read = [(tgt, src) if swapped else (src, tgt) for src, tgt in dev]
+            tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+            self.pairs += [
+                (tags + tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in read
+            ]
+            self.translated[langs] = read[: config.eval_pairs]
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+    @torch.inference_mode()
+    def loss(self, model: Transformer) -> float:
+        """Nats a target token, without smoothing; pairs too long for the model are left out."""
+        fitting = [p for p in self.pairs if max(map(len, p)) < model.config.max_len]
+        if not fitting:
+            raise UserError(
+                f"expected development pairs of fewer than max_len = {model.config.max_len} "
+                f"pieces a side, got none among {len(self.pairs)}. Raise --max-len"
+            )
+        src, tgt = (np.array([len(p[side]) + 1 for p in fitting]) for side in (0, 1))
+        budget = max(self.budget, int((src + tgt).max()))
+        total = n_tokens = 0.0
+        for rows in batching.plan((src, tgt), np.arange(len(fitting)), budget, 0, 0):
+            batch = batching.collate([fitting[i] for i in rows]).to(model.device)
+            loss, n = cross_entropy(model(batch.src, batch.tgt_in), batch.tgt_out, PAD_ID)
+            total, n_tokens = total + float(loss), n_tokens + float(n)
+        return total / n_tokens
+
+    def scores(self, model: Transformer) -> dict[str, float]:
+        """`loss` on all pairs, and `bleu` of greedy translations of the first ones.
+
+        Of several directions, `bleu` is the mean and each has its own beside it.
+        """
+        scores = {"loss": self.loss(model)}
+        each: dict[str, float] = {}
+        for langs, pairs in self.translated.items():
+            if not pairs:
+                return scores
+            sources, references = zip(*pairs, strict=True)
+            translator = Translator.of(model, self.tokenizer, langs, "float32", self.directions)
+            results = translator.translate(sources)
+            each["-".join(langs)] = bleu([result.text for result in results], references)
+        scores["bleu"] = sum(each.values()) / len(each)
+        return scores | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}

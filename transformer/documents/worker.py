@@ -6,6 +6,7 @@ nothing between two requests: a file is read once for its passages and once more
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from multiprocessing.connection import Connection
@@ -150,6 +151,13 @@ class Process:
             self._process = None
 
 
+def jobs(connection: Connection, idle: float) -> Iterator[bytes]:
+    """What a process is asked for, until the other side closes or is silent for `idle` seconds."""
+    with contextlib.suppress(EOFError):
+        while connection.poll(idle):
+            yield connection.recv_bytes()
+
+
 def _reply(job: bytes) -> bytes:
     """p and passages, f and a file, or e and why not."""
     content, suffix, options, filled, _ = pickle.loads(job)
@@ -181,18 +189,14 @@ def main(connection: Connection, memory: int, idle: float) -> None:
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    number = 0
-    while number < REUSED and _most_held() < LARGE and connection.poll(idle):
-        try:
-            job = connection.recv_bytes()
-        except EOFError:
-            return
+    for number, job in enumerate(jobs(connection, idle), 1):
         usage = resource.getrusage(resource.RUSAGE_SELF)
         seconds = pickle.loads(job)[-1]
         soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
         connection.send_bytes(_reply(job))
-        number += 1
+        if number == REUSED or _most_held() > LARGE:
+            return
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.documents.worker import IDLE, Process
+from transformer.documents.worker import IDLE, Process, jobs
 from transformer.explain.alignment import AlignedTranslation
 from transformer.serving.access import RequestError
 from transformer.translation.directions import Directions
@@ -94,11 +94,7 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 def main(connection: Connection) -> None:
     """Answers until the other side closes or is silent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
-    while connection.poll(IDLE):
-        try:
-            job = connection.recv_bytes()
-        except EOFError:
-            return
+    for job in jobs(connection, IDLE):
         connection.send_bytes(pickle.dumps(_reply(job)))
 
 

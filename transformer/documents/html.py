@@ -26,12 +26,19 @@ from transformer.text.markup import MarkedText, Span
 
 # Possessive repeats, and an end of the scan where an end is missing, keep it linear.
 _ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""
-_TAG = re.compile(rf"<(/?)([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
+_TAG = re.compile(rf"<(?P<slash>/?)(?P<name>[A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
 _PARSED = re.compile(
     r"""(?P<name>=?+[^\s/>=]++|=)(?P<is>\s*+=\s*+)?+"""
     r"""(?P<value>(?(is)(?:"[^"]*+"|'[^']*+'|[^\s>]*+)))"""
 )
-_TEXT = re.compile(r"(?:[^<]++|<(?![A-Za-z/!?]))++")
+_HTML_PIECE, _XML_PIECE = (
+    re.compile(
+        rf"(?P<text>(?:[^<]++|<(?![A-Za-z/!?]))++)|(?P<tag>{_TAG.pattern})"
+        rf"|(?P<kept>(?s:<!--.*?-->|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
+        r"|(?P<block><(?!/?[A-Za-z]|!--|!\[CDATA\[|\?)[^>]*+>)"
+    )
+    for cdata, instruction in ((">", ">"), (r"\]\]>", r"\?>"))
+)
 _NAME = re.compile(r"</?[^\s/>]*+")
 _ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -78,36 +85,24 @@ class Token:
 
 def scan(text: str, is_xml: bool) -> Iterator[Token]:
     """The tokens of a text, whose sources joined are the text."""
-    ends = {"<!--": "-->", "<![CDATA[": "]]>" if is_xml else ">", "<?": "?>" if is_xml else ">"}
     place = 0
-    while place < len(text):
-        if match := _TEXT.match(text, place):
-            yield Token(match.group(), "text")
-        elif match := _TAG.match(text, place):
-            name = match[2] if is_xml else match[2].lower()
-            is_empty = match.group().endswith("/>") if is_xml else name in _VOID
-            kind = "close" if match[1] else "empty" if is_empty else "open"
-            yield Token(match.group(), kind, name)
-            if name in _RAW and not match[1] and not is_empty:
-                closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
-                if not (end_tag := closing.search(text, match.end())):
-                    break
-                yield Token(text[match.end() : end_tag.start()], "text")
-                place = end_tag.start()
-                continue
-        else:
-            start = next((start for start in ends if text.startswith(start, place)), "<")
-            end = text.find(ends.get(start, ">"), place + len(start))
-            if end < 0 or text[place + 1 : place + 3].strip("/")[:1].isalpha():
-                break
-            after = end + len(ends.get(start, ">"))
-            yield Token(text[place:after], "block" if start == "<" else "kept")
-            place = after
+    while match := (_XML_PIECE if is_xml else _HTML_PIECE).match(text, place):
+        source, kind, place = match.group(), match.lastgroup or "", match.end()
+        if kind != "tag":
+            yield Token(source, kind)
             continue
-        place = match.end()
-    else:
-        return
-    yield Token(text[match.end() if match else place :], "block")  # what never ends
+        name = match["name"] if is_xml else match["name"].lower()
+        is_empty = source.endswith("/>") if is_xml else name in _VOID
+        kind = "close" if match["slash"] else "empty" if is_empty else "open"
+        yield Token(source, kind, name)
+        if name in _RAW and kind == "open":
+            end_tag = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(text, place)
+            if not end_tag:
+                break
+            yield Token(text[place : end_tag.start()], "text")
+            place = end_tag.start()
+    if place < len(text):
+        yield Token(text[place:], "block")  # what never ends
 
 
 def attributes(tag: str) -> dict[str, Span]:
@@ -323,7 +318,7 @@ def attribute_units(
     """Texts in attributes, with their places; what names the language is put right at once."""
     for token in tokens:
         tag = _TAG.match(token.source)
-        if tag is None or tag[1] or "=" not in tag.group() or "notranslate" in tag.group():
+        if tag is None or tag["slash"] or "=" not in tag.group() or "notranslate" in tag.group():
             continue
         values = values_of(tag.group())
         codes = [

@@ -15,7 +15,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from scripts.benchmark.tables import environment, markdown
@@ -23,7 +22,6 @@ from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig, Direction, UserError
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
-from transformer.files import write_text
 from transformer.text.casing import capitalised
 from transformer.text.glossary import Glossary
 from transformer.translation.directions import Directions, load
@@ -143,9 +141,6 @@ def measured(opened: Directions, langs: Direction, args: argparse.Namespace) -> 
         raise UserError("expected pairs of sentences that have words in common: more of them")
     lines = ["\t".join(langs), *(f"{term.source}\t{term.target}" for term in terms)]
     glossary = Glossary.parse("\n".join(lines))
-    if args.terms:
-        args.terms.mkdir(parents=True, exist_ok=True)
-        write_text(args.terms / f"{'-'.join(langs)}.tsv", "\n".join([*lines, ""]))
     sources, decode = [case.source for case in tested], DecodeConfig(beam_size=args.beam_size)
     before = opened.translate(sources, decode, langs)
     after = opened.translate(sources, decode, langs, glossary=glossary)
@@ -175,7 +170,6 @@ def main(argv: list[str] | None = None) -> int:
     add("--model", help="checkpoint folder (default: the released models)")
     add("--limit", type=int, default=1000, help="sentences of a direction (default: 1000)")
     add("--beam-size", type=int, default=1, help="hypotheses kept at each step (default: 1)")
-    add("--terms", type=Path, metavar="FOLDER", help="write the terms there, a file a direction")
     args = flags.parse_args(argv)
     return run_command(lambda: measure(args), "glossary")
 

@@ -167,7 +167,7 @@ def test_what_the_pace_decides_is_decided_once(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after a decision, a run goes on as it would have, whatever the machine's pace."""
-    given = {**OPEN, "max_minutes": 2.0, "save_every": 1000, "log_every": PROBE}
+    given = {**OPEN, "max_minutes": 1.0, "save_every": 1000, "log_every": PROBE}
     clock, save = Clock(), Trainer._save_last
     saved: list[Path] = []
 

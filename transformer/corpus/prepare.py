@@ -140,10 +140,9 @@ def unmarked(text: str, side: int) -> tuple[str, int]:
     `<bt> ...` is machine-made text, never a target, and as a source told by a tag (Caswell et
     al. 2019); `<copy> ...` is that without the tag, and may equal the other side.
     """
-    if text.startswith(BACK_TRANSLATED):
-        return text.removeprefix(BACK_TRANSLATED).lstrip(), side | TAGGED
-    if text.startswith(COPIED):
-        return text.removeprefix(COPIED).lstrip(), side
+    for mark, made in ((BACK_TRANSLATED, side | TAGGED), (COPIED, side)):
+        if text.startswith(mark):
+            return text.removeprefix(mark).lstrip(), made
     return text, 0
 
 

@@ -36,8 +36,6 @@ FREE = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
     "save_every", "log_every", "track", "report_to",
 )  # fmt: skip
-
-
 DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": ""}
 
 

@@ -49,8 +49,6 @@ _ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
-
-
 HALF = frozenset(("half", "media", "quarter", "cuarto"))
 
 

@@ -150,6 +150,9 @@ class Process:
             self._process.wait()
             self._process = None
 
+    def __del__(self) -> None:
+        self.end()
+
 
 def jobs(connection: Connection, idle: float) -> Iterator[bytes]:
     """What a process is asked for, until the other side closes or is silent for `idle` seconds."""

@@ -22,6 +22,11 @@ def shouted(content: str | bytes, suffix: str, options: Options = ES_EN) -> str:
     return translate_file(content, f"a{suffix}", shout, options=options).decode()
 
 
+def raised(text: str, words: str) -> str:
+    """A text with some of its words in capitals."""
+    return re.sub(rf"\b({'|'.join(words.split())})\b", lambda match: match[0].upper(), text)
+
+
 def archive(**members: str) -> bytes:
     """A zip file of texts by name."""
     written = io.BytesIO()

@@ -1,12 +1,11 @@
 """Files come out as they went in, but for their text."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 
 import pytest
 
-from tests.documents.shouting import pdf, shout, shouted
+from tests.documents.shouting import pdf, raised, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
 from transformer.documents.formats import FORMATS, read
@@ -14,11 +13,6 @@ from transformer.documents.passages import KEPT, Options, Passage
 from transformer.text.markup import MarkedText
 
 pytest.importorskip("markdown_it", reason="needs the extra `files`")
-
-
-def raised(text: str, words: str) -> str:
-    """A text with some of its words in capitals."""
-    return re.sub(rf"\b({'|'.join(words.split())})\b", lambda match: match[0].upper(), text)
 
 
 MARKDOWN = """---

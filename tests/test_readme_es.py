@@ -64,7 +64,7 @@ def test_it_is_in_spanish() -> None:
         ("  text model ", "  model text ", blocks),
         ("(data/README.md)", "(data)", links),
         ("`--both`", "`--one`", code),
-        ("28\u00a0420", "28\u00a0421", tables),
+        ("32\u00a0946", "32\u00a0947", tables),
     ],
 )
 def test_a_difference_would_be_seen(old: str, new: str, part: object) -> None:

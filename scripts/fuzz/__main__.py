@@ -8,6 +8,7 @@ Each part prints its rows when it is through; where one does not hold, the exit 
 """
 
 import importlib
+import signal
 import sys
 import tempfile
 import time
@@ -33,6 +34,8 @@ def main() -> None:
     add("--seed", type=int, default=1, help="of all that is random (default: 1)")
     add("--output", type=Path, help="Markdown file for the figures")
     args = flags.parse_args()
+    # A shell starts what is in the background deaf to Ctrl-C, and so all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     checks: list[Check] = []
     before = environment()
     for name in args.only:

@@ -75,7 +75,7 @@ def _copying(folder: Path) -> list[str]:
     """Saves a small model that gives its source back; the words that are one piece each."""
     tokenizer = read_vocabulary(ROOT / "checkpoints" / "es-en" / "tokenizer.model")
     config = ModelConfig(
-        vocab_size=tokenizer.vocab_size, d_model=96, n_heads=2, d_ff=64, max_len=64,
+        vocab_size=tokenizer.vocab_size, d_model=128, n_heads=2, d_ff=64, max_len=64,
         n_encoder_layers=1, n_decoder_layers=1,
     )  # fmt: skip
     weights = copy_model(config).state_dict()

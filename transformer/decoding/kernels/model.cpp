@@ -82,7 +82,7 @@ class Stream {
     // As many rows at a time as have logits that stay in the second-level cache.
     void score(const UseLogits& use) {
         const Linear& map = model.output;
-        const int64_t n_panels = map.n_out / kernels.panel;
+        const int64_t n_panels = model.n_panels();
         const int64_t at_once = std::clamp<int64_t>(LOGITS / map.n_out, 1, n_rows);
         work.logits.resize(at_once * map.n_out);
         work.highest.resize(at_once * n_panels);

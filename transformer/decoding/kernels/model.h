@@ -66,6 +66,7 @@ class Cache {
 
 struct Model {
     Model(const Shape&, const Kernels&);
+    int64_t n_panels() const { return output.n_out / kernels.panel; }  // of the logits
 
     const Shape shape;
     const Kernels kernels;

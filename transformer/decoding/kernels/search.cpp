@@ -197,17 +197,12 @@ class Search {
 
     // One token for each beam of all sentences.
     void advance() {
-        std::vector<std::pair<const Sentence*, size_t>> beams;  // of each row
-        for (const Sentence& sentence : sentences)
-            for (size_t b = 0; b < sentence.beams.size(); ++b) beams.emplace_back(&sentence, b);
-        next.resize(beams.size());
-        choices.resize(beams.size());
-        if (only_best)
+        if (only_best) {
+            next.resize(sentences.size());
             read(0, next.data(), nullptr);
-        else
-            read(0, nullptr, [&](int64_t row, const Logits& logits) {
-                choices[row] = likeliest(*beams[row].first, beams[row].second, logits);
-            });
+        } else {
+            choose();
+        }
         size_t row = 0;
         for (Sentence& sentence : sentences) {
             const size_t n_beams = sentence.beams.size();
@@ -218,6 +213,17 @@ class Search {
             sentence.over |= alive.empty();
             if (!sentence.over) go_on(sentence, alive);
         }
+    }
+
+    // The likeliest tokens after each beam of all sentences.
+    void choose() {
+        std::vector<std::pair<const Sentence*, size_t>> beams;  // of each row
+        for (const Sentence& sentence : sentences)
+            for (size_t b = 0; b < sentence.beams.size(); ++b) beams.emplace_back(&sentence, b);
+        choices.resize(beams.size());
+        read(0, nullptr, [&](int64_t row, const Logits& logits) {
+            choices[row] = likeliest(*beams[row].first, beams[row].second, logits);
+        });
     }
 
     // Greedy search: the likeliest token, or at the limit the end. Where it branches, the likeliest
@@ -334,9 +340,9 @@ class Search {
             best.push_back({scores[EOS], EOS});
         } else {
             const int64_t size = model.kernels.panel;
-            for (int64_t i = 0; i < n_panels(); ++i) keep(panels, n, logits.highest[i], i);
+            for (int64_t i = 0; i < model.n_panels(); ++i) keep(panels, n, logits.highest[i], i);
             const float least = panels.size() < n ? -INFINITY : panels.back().gain;
-            for (int64_t i = 0; i < n_panels(); ++i) {
+            for (int64_t i = 0; i < model.n_panels(); ++i) {
                 if (logits.highest[i] < least) continue;
                 const int64_t end = std::min<int64_t>(model.shape.vocab_size, (i + 1) * size);
                 for (int64_t token = i * size; token < end; ++token)
@@ -351,11 +357,9 @@ class Search {
         return best;
     }
 
-    int64_t n_panels() const { return model.output.n_out / model.kernels.panel; }
-
     // The highest logit, and log(sum(exp(logits - highest))).
     std::pair<float, float> normaliser(const Logits& logits) const {
-        const float top = *std::max_element(logits.highest, logits.highest + n_panels());
+        const float top = *std::max_element(logits.highest, logits.highest + model.n_panels());
         return {top, model.kernels.log_sum(logits.values, model.shape.vocab_size, top)};
     }
 

@@ -181,7 +181,7 @@ class Api:
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         with self._changing:
             self._files[kept] = time.monotonic() + KEPT_SECONDS, written, f"{stem}_{target}{suffix}"
-        self.tidy()
+        self._drop_files()
         return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
@@ -189,8 +189,12 @@ class Api:
         self._workers.close()
 
     def tidy(self) -> None:
-        """Drops what is too old or too much of the files, and glossaries that were asked with."""
+        """Drops what no request needs any more: old files, glossaries that were asked with."""
         known_glossary.cache_clear()
+        self._drop_files()
+
+    def _drop_files(self) -> None:
+        """Drops what is too old or too much of the files."""
         with self._changing:
             size = sum(len(kept) for _, kept, _ in self._files.values())
             for name, (ends, content, _) in [*self._files.items()]:  # the oldest first

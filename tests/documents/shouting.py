@@ -27,7 +27,7 @@ def raised(text: str, words: str) -> str:
     return re.sub(rf"\b({'|'.join(words.split())})\b", lambda match: match[0].upper(), text)
 
 
-def archive(**members: str) -> bytes:
+def archive(**members: str | bytes) -> bytes:
     """A zip file of texts by name."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as file:

@@ -1,11 +1,14 @@
 """Files come out as they went in, but for their text."""
 
 import asyncio
+import codecs
+import io
+import zipfile
 from collections.abc import Sequence
 
 import pytest
 
-from tests.documents.shouting import pdf, raised, shout, shouted
+from tests.documents.shouting import ES_EN, archive, pdf, raised, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
 from transformer.documents.formats import FORMATS, read
@@ -64,6 +67,7 @@ PO = r"""# no
 msgid ""
 msgstr ""
 "Language: \n"
+"Content-Type: text/plain; charset=CHARSET\n"
 "X: no\n"
 
 #: no.c:1
@@ -123,6 +127,7 @@ XLIFF_FILLED = (
 ADDED = '<tuv xml:lang="en"><seg>UNO <ph>no</ph></seg></tuv></tu>'
 PO_FILLED = (
     PO.replace("Language: \\n", "Language: en\\n")
+    .replace("CHARSET", "UTF-8")
     .replace('\\"x\\""\nmsgstr ""', '\\"x\\""\nmsgstr "UNO %s \\"X\\""')
     .replace('"tres"\nmsgstr ""', '"tres"\nmsgstr ""\n"DOS\\n"\n"TRES"')
     .replace('msgstr[0] ""\nmsgstr[1] ""', 'msgstr[0] "GATO"\nmsgstr[1] "GATOS"')
@@ -203,6 +208,63 @@ def test_a_file_keeps_all_but_its_words(suffix: str, content: str, expected: str
     assert shouted(content, suffix) == expected
     if suffix not in (".xlf", ".tmx"):  # which get a copy of what is not translated
         assert translate_file(content.encode(), f"a{suffix}", list) == content.encode()
+
+
+MARKS = {"utf-8": codecs.BOM_UTF8, "utf-16le": codecs.BOM_UTF16_LE, "utf-16be": codecs.BOM_UTF16_BE}
+WITH_MARKS = {
+    ".txt": "Sí.\r\nNo.", ".srt": SUBTITLES, ".vtt": VTT, ".csv": "a,b\né,", ".tsv": "é\tb",
+    ".json": '{"clave": "é"}', ".yaml": YAML, ".md": MARKDOWN, ".po": PO, ".html": "<p>é <b>a</b>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", MARKS)
+@pytest.mark.parametrize("suffix", WITH_MARKS)
+def test_a_text_keeps_its_encoding_and_its_mark(suffix: str, encoding: str) -> None:
+    text = WITH_MARKS[suffix]
+    content = MARKS[encoding] + text.encode(encoding)
+    written = translate_file(content, f"a{suffix}", shout, options=ES_EN)
+    assert written == MARKS[encoding] + shouted(text, suffix).encode(encoding)
+    assert translate_file(content, f"a{suffix}", list) == content
+
+
+XHTML = '<html xmlns="http://www.w3.org/1999/xhtml" lang="es"><head/><body>{}</body></html>'
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "UTF-16BE", "ISO-8859-1", "US-ASCII"])
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".xlf", XLIFF.replace("tres", "{}")),
+        (".tmx", TMX.replace("uno", "{}")),
+        (".html", XHTML),
+        (".epub", XHTML),
+        (".odt", "<a xmlns:text='text'><text:p>{}</text:p></a>"),
+        (".docx", "<d><p><r><t>{}</t></r></p></d>"),
+    ],
+)
+def test_xml_is_sound_in_the_encoding_that_it_declares(
+    suffix: str, text: str, encoding: str
+) -> None:
+    etree = pytest.importorskip("lxml.etree", reason="needs the extra `files`")
+    text = f"<?xml version='1.0' encoding='{encoding}'?>{text.format('sí')}"
+    content = text.encode(encoding, "xmlcharrefreplace")
+    parts = {".epub": "a.xhtml", ".odt": "content.xml", ".docx": "word/document.xml"}
+    if suffix in parts:
+        content = archive(**{"META-INF/container.xml": b"<a/>", parts[suffix]: content})
+    written = translate_file(
+        content, f"a{suffix}", lambda texts: ["ÑU €"] * len(texts), options=ES_EN
+    )
+    if suffix in parts:
+        written = zipfile.ZipFile(io.BytesIO(written)).read(parts[suffix])
+    assert "ÑU €" in "".join(etree.fromstring(written).itertext())
+
+
+def test_a_page_is_read_and_written_in_the_charset_that_it_declares() -> None:
+    page = "<!DOCTYPE html><meta charset=iso-8859-1><p>“sí”"
+    content = page.encode("cp1252")
+    assert translate_file(content, "a.HTM", list) == content
+    written = translate_file(content, "a.HTM", lambda texts: ["“ñ” ő"])
+    assert written == page.replace("sí”", "ñ” &#337;").encode("cp1252")
 
 
 def test_what_stays_is_no_text_and_what_was_text_is_no_tag() -> None:

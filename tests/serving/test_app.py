@@ -125,12 +125,15 @@ def test_requests_are_counted(client: Any) -> None:
     assert counted("process_resident_memory_bytes") > 0
 
 
-def test_a_file_is_translated_and_fetched(client: Any, translate: Call) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16le"])
+def test_a_file_is_translated_and_fetched(client: Any, translate: Call, encoding: str) -> None:
     text = f"{TEXT}\nUn libro.\n"
-    files = {"file": ("mi carta.txt", text.encode())}
+    text = f"\ufeff{text}" if encoding != "utf-8" else text
+    files = {"file": ("mi carta.txt", text.encode(encoding))}
     url = client("POST", "/translate_file", data=ES_EN, files=files).json()["translatedFileUrl"]
     fetched = client("GET", url)
-    assert fetched.text == translate(text)
+    assert fetched.text.removeprefix("\ufeff") == translate(text.removeprefix("\ufeff"))
+    assert fetched.headers["content-type"].endswith(f"charset={encoding}")
     assert fetched.headers["content-disposition"].endswith("filename*=UTF-8''mi%20carta_en.txt")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from transformer.config import UserError
 from transformer.documents import html
-from transformer.documents.passages import Opened, Options, Slices, Unit, text_of
+from transformer.documents.passages import Options, Slices, Unit, Written
 
 _FIELD = re.compile(
     r"^(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"
@@ -14,6 +14,7 @@ _FIELD = re.compile(
 )
 _PART = re.compile(r'"((?:[^"\\\n]|\\.)*+)"')
 _LANGUAGE = re.compile(r'("Language:[ \t]*+)[^"\\]*+(?=\\n")')
+_CHARSET = re.compile(r"(?<=charset=)[\w-]++")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
 _ESCAPED = re.compile(r"\\[ntr\"\\]")
 _WRITTEN = {char: code for code, char in _ESCAPES.items()}
@@ -23,9 +24,8 @@ _XLIFF = html.Language(
 )
 
 
-def po(content: bytes, options: Options) -> Opened:
+def po(text: str, options: Options) -> Written:
     """The entries of a PO file whose translation is empty."""
-    text = text_of(content)
     slices = Slices(text)
     message = plural = ""
     for match in _FIELD.finditer(text):
@@ -41,8 +41,9 @@ def po(content: bytes, options: Options) -> Opened:
                 slices.translate(*match.span("value"), said, _po_string)
             elif not message and options.target:
                 head = _LANGUAGE.sub(rf"\g<1>{options.target}", match["value"])
+                head = _CHARSET.sub("UTF-8", head)  # ASCII, or the CHARSET of a template
                 slices.replace(*match.span("value"), head)
-    return slices.opened()
+    return slices.written()
 
 
 def _unescaped(text: str) -> str:
@@ -57,8 +58,8 @@ def _po_string(text: str) -> str:
 class _Catalogue:
     """The elements of a file, and what is added behind some of them to be translated."""
 
-    def __init__(self, content: bytes) -> None:
-        self.tokens = html.tokens_of(text_of(content), _XLIFF)
+    def __init__(self, text: str) -> None:
+        self.tokens = html.tokens_of(text, _XLIFF)
         self.units: list[Unit] = []
         self._ends = html.closes(self.tokens, range(len(self.tokens)))
         self._added: dict[int, list[html.Token]] = {}
@@ -84,18 +85,18 @@ class _Catalogue:
         before, behind = (html.Token(text, "block") for text in around)
         self._added[place] = [before, *copies, behind]
 
-    def opened(self) -> Opened:
+    def written(self) -> Written:
         """The passages, and the file with what was added."""
         return self.units, lambda: "".join(
             written.source
             for place, token in enumerate(self.tokens)
             for written in (token, *self._added.get(place, ()))
-        ).encode()
+        )
 
 
-def xliff(content: bytes, options: Options) -> Opened:
+def xliff(text: str, options: Options) -> Written:
     """The segments of an XLIFF file, 1.2 or 2, without a translation."""
-    file = _Catalogue(content)
+    file = _Catalogue(text)
     tokens = file.tokens
     for token in tokens:
         if options.target and token.kind == "open" and token.name in ("file", "xliff"):
@@ -117,14 +118,14 @@ def xliff(content: bytes, options: Options) -> Opened:
             file.add(place, start + 1, end, ("", "</target>"))
         elif not "".join(t.source for t in tokens[place + 1 : file.end(place)]).strip():
             file.add(place, start + 1, end)
-    return file.opened()
+    return file.written()
 
 
-def tmx(content: bytes, options: Options) -> Opened:
+def tmx(text: str, options: Options) -> Written:
     """The units of a TMX file that have a text in the source language and none in the target."""
     if not options.target:
         raise UserError("expected a target language for a TMX file")
-    file = _Catalogue(content)
+    file = _Catalogue(text)
     for start, end in file.elements("tu"):
         variants = {
             _code(token.source): place
@@ -140,7 +141,7 @@ def tmx(content: bytes, options: Options) -> Opened:
         name = "xml:lang" if "xml:lang" in html.attributes(tag) else "lang"
         head = html.with_values(tag, {name: options.target})
         file.add(file.end(place), place + 1, file.end(place) + 1, (head, ""))
-    return file.opened()
+    return file.written()
 
 
 def _code(tag: str) -> str:

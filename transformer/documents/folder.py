@@ -8,7 +8,7 @@ from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options
+from transformer.documents.passages import Options, encoding_of
 from transformer.translation.directions import Directions
 
 LARGEST = 2**30  # bytes of a file: it is held in memory, and more than once
@@ -24,8 +24,12 @@ class Job:
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file is more than lines of text, by the ending of its name."""
-    return path.suffix.lower() in formats.FORMATS and path.suffix.lower() != ".txt"
+    """Whether a file is more than lines of UTF-8, by the ending of its name; by its mark, too."""
+    suffix = path.suffix.lower()
+    if suffix != ".txt" or not path.is_file():
+        return suffix in formats.FORMATS and suffix != ".txt"
+    with path.open("rb") as file:
+        return encoding_of(file.read(3)) != ("utf-8", b"")
 
 
 def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[Path]]:

@@ -16,7 +16,14 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import catalogues, html, markdown, office, subtitles, values
-from transformer.documents.passages import Opened, Options, Passage, Slices, text_of
+from transformer.documents.passages import (
+    Opened,
+    Options,
+    Passage,
+    Slices,
+    Written,
+    text_file,
+)
 from transformer.text.markup import MarkedText
 
 _HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")
@@ -28,7 +35,7 @@ DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplem
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: its name, MIME type, reader, library, and ending where it changes."""
+    """A kind of file: its name, MIME type, reader, library, other ending."""
 
     name: str
     media: str
@@ -46,14 +53,13 @@ class Document:
     write: Callable[[Sequence[MarkedText]], bytes]
 
 
-def _text(content: bytes | str, options: Options) -> Opened:
+def _text(text: str, options: Options) -> Written:
     """Each line of a text."""
-    text = text_of(content)
     slices, end = Slices(text), 0
     for line in text.splitlines(keepends=True):
         start, end = end, end + len(line)
         slices.translate(start, end, line, str)
-    return slices.opened()
+    return slices.written()
 
 
 def _pdf(content: bytes, options: Options) -> Opened:
@@ -70,11 +76,13 @@ def _pdf(content: bytes, options: Options) -> Opened:
     if not any(page.strip() for page in pages):
         raise UserError("expected a PDF with text, got pictures only: it needs a text recognition")
     text = "\n\n".join(re.sub(r"[ \t]+\n", "\n", page.strip()) for page in [*pages, ""])
-    return _text(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
+    return text_file(_text)(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
 
 
-def _html(content: bytes | str, options: Options) -> Opened:
-    return html.opened(text_of(content), html.HTML, options)
+def _file(
+    name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
+) -> Format:
+    return Format(name, media, text_file(read), library)
 
 
 def _office(suffix: str, name: str, media: str) -> Format:
@@ -82,16 +90,17 @@ def _office(suffix: str, name: str, media: str) -> Format:
     return Format(name, media, office.OFFICE[suffix], library)
 
 
-_SRT = functools.partial(subtitles.opened, is_vtt=False)
-_VTT = functools.partial(subtitles.opened, is_vtt=True)
-_TSV = functools.partial(values.table, delimiter="\t")
+_page = functools.partial(html.opened, language=html.HTML)
+_srt = functools.partial(subtitles.opened, is_vtt=False)
+_vtt = functools.partial(subtitles.opened, is_vtt=True)
+_tsv = functools.partial(values.table, delimiter="\t")
 _TEXT = "; charset=utf-8"
-_PAGE = Format("HTML page", f"text/html{_TEXT}", _html)
-_MARKDOWN = Format("Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
-_YAML = Format("YAML file", "application/yaml", values.yaml_values, "yaml")
-_XLIFF = Format("XLIFF file", "application/xliff+xml", catalogues.xliff)
+_PAGE = _file("HTML page", f"text/html{_TEXT}", _page)
+_MARKDOWN = _file("Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
+_YAML = _file("YAML file", "application/yaml", values.yaml_values, "yaml")
+_XLIFF = _file("XLIFF file", "application/xliff+xml", catalogues.xliff)
 FORMATS: Mapping[str, Format] = {
-    ".txt": Format("text file", f"text/plain{_TEXT}", _text),
+    ".txt": _file("text file", f"text/plain{_TEXT}", _text),
     ".md": _MARKDOWN,
     ".markdown": _MARKDOWN,
     ".html": _PAGE,
@@ -105,17 +114,17 @@ FORMATS: Mapping[str, Format] = {
         "PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
         "comes out as plain text, without pictures, tables, columns and fonts",
     ),
-    ".srt": Format("SubRip file", f"application/x-subrip{_TEXT}", _SRT),
-    ".vtt": Format("WebVTT file", f"text/vtt{_TEXT}", _VTT),
-    ".csv": Format("table", f"text/csv{_TEXT}", values.table),
-    ".tsv": Format("table", f"text/tab-separated-values{_TEXT}", _TSV),
-    ".json": Format("JSON file", "application/json", values.json_values),
+    ".srt": _file("SubRip file", f"application/x-subrip{_TEXT}", _srt),
+    ".vtt": _file("WebVTT file", f"text/vtt{_TEXT}", _vtt),
+    ".csv": _file("table", f"text/csv{_TEXT}", values.table),
+    ".tsv": _file("table", f"text/tab-separated-values{_TEXT}", _tsv),
+    ".json": _file("JSON file", "application/json", values.json_values),
     ".yaml": _YAML,
     ".yml": _YAML,
-    ".po": Format("PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po),
+    ".po": _file("PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po),
     ".xliff": _XLIFF,
     ".xlf": _XLIFF,
-    ".tmx": Format("TMX file", "application/x-tmx+xml", catalogues.tmx),
+    ".tmx": _file("TMX file", "application/x-tmx+xml", catalogues.tmx),
 }  # fmt: skip
 
 

@@ -14,11 +14,11 @@ from transformer.config import UserError
 from transformer.documents.passages import (
     KEPT,
     Line,
-    Opened,
     Options,
     Passage,
     Put,
     Unit,
+    Written,
     has_words,
     plain,
 )
@@ -342,8 +342,8 @@ def _set(token: Token, values: Mapping[str, str]) -> None:
         token.source = with_values(tag.group(), values) + token.source[tag.end() :]
 
 
-def opened(text: str, language: Language, options: Options) -> Opened:
+def opened(text: str, options: Options, language: Language) -> Written:
     """A page or a part of one as passages; attributes first, which stand inside of lines."""
     tokens = tokens_of(text, language)
     units = [*attribute_units(tokens, language, options), *lines(tokens, language)]
-    return units, lambda: "".join(token.source for token in tokens).encode(errors="surrogatepass")
+    return units, lambda: "".join(token.source for token in tokens)

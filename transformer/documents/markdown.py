@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transformer.documents import html
-from transformer.documents.passages import Opened, Options, text_of
+from transformer.documents.passages import Options, Written
 
 if TYPE_CHECKING:
     from markdown_it.token import Token as Parsed
@@ -40,11 +40,10 @@ MARKDOWN = html.Language(
 )
 
 
-def opened(content: bytes, options: Options) -> Opened:
+def opened(text: str, options: Options) -> Written:
     """The passages of a Markdown file."""
     from markdown_it import MarkdownIt
 
-    text = text_of(content)
     head = _HEAD.match(text)
     start = head.end() if head else 0
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
@@ -64,7 +63,7 @@ def opened(content: bytes, options: Options) -> Opened:
         tokens += _inline(token, text, places)
         end = places[-1]
     tokens.append(html.Token(text[end:], "block"))
-    return html.lines(tokens, MARKDOWN), lambda: "".join(t.source for t in tokens).encode()
+    return html.lines(tokens, MARKDOWN), lambda: "".join(t.source for t in tokens)
 
 
 def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[int]:

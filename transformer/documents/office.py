@@ -5,6 +5,7 @@ are read as one text, and those that do not look as usual, and links, are its ma
 """
 
 import copy
+import functools
 import io
 import itertools
 import re
@@ -22,8 +23,9 @@ from transformer.documents.passages import (
     Opened,
     Options,
     Unit,
+    Written,
     has_words,
-    text_of,
+    text_file,
 )
 from transformer.text.markup import MarkedText
 
@@ -107,16 +109,15 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
 
 
 def _marked_up(language: html.Language) -> Part:
-    return lambda content, options: html.opened(text_of(content), language, options)
+    return text_file(functools.partial(html.opened, language=language))
 
 
-def _page_or_contents(content: bytes, options: Options) -> Opened:
-    text = text_of(content)
+def _page_or_contents(text: str, options: Options) -> Written:
     if options.target:
         own = rf"(<dc:language\b[^<>]*+>\s*+){re.escape(options.source)}(?=[-<\s])"
         text = re.sub(own, rf"\g<1>{options.target}", text)
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
-    return html.opened(text, html.XHTML if is_page else _CONTENTS, options)
+    return html.opened(text, options, html.XHTML if is_page else _CONTENTS)
 
 
 def _name(element: Any) -> str:
@@ -288,5 +289,5 @@ OFFICE: Mapping[str, Part] = {
     ".pptx": _archive(_SLIDES, _runs_of, "ppt/presentation.xml"),
     ".xlsx": _archive(_SHEETS, _runs_of, "xl/workbook.xml"),
     ".odt": _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml"),
-    ".epub": _archive(_PAGES, _page_or_contents, "META-INF/container.xml"),
+    ".epub": _archive(_PAGES, text_file(_page_or_contents), "META-INF/container.xml"),
 }

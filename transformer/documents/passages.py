@@ -1,5 +1,6 @@
 """What all formats share: passages to translate, and what is asked of a file."""
 
+import codecs
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +12,14 @@ from transformer.text.markup import MarkedText, Span, split_at_marks
 
 T = TypeVar("T")
 
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"),
+          (b"<\0", "utf-16le"), (b"\0<", "utf-16be"))  # fmt: skip
+_LABEL = rb"""\s*=\s*["']?(iso-8859-1?\d|windows-125[0-8]|latin-?1|us-ascii)(?=["'\s/>;])"""
+_DECLARED = re.compile(
+    rb"\s*+<\?xml\s[^<>]*?\sencoding" + _LABEL
+    + rb"|\s*+(?=<)(?!<\?xml[^<>]*encoding)(?s:.){0,1024}?<meta\s[^<>]*?charset" + _LABEL,
+    re.IGNORECASE,
+)  # fmt: skip
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
@@ -38,6 +47,7 @@ Put = Callable[[MarkedText], None]
 Unit = tuple[Passage, Put]
 Units = Iterable[Unit]
 Opened = tuple[Units, Callable[[], bytes]]  # passages with their places, and the file of them all
+Written = tuple[Units, Callable[[], str]]  # the same of a text
 
 
 def has_words(text: str) -> bool:
@@ -45,20 +55,44 @@ def has_words(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-def text_of(content: bytes | str) -> str:
-    """UTF-8, or UTF-16 with its mark, as text without its mark; UserError for other bytes."""
-    if isinstance(content, str):
-        return content
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"expected UTF-8 text in the file, got other bytes at {error.start}"
-        ) from None
-    if "\0" in text:
-        raise UserError("expected text in the file, got a zero byte")
-    return text
+def encoding_of(content: bytes) -> tuple[str, bytes]:
+    """The encoding of a text, by its mark or what markup declares, else UTF-8; and the mark."""
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding, mark if mark[0] > 0x80 else b""
+    if declared := _DECLARED.match(content):
+        name = codecs.lookup(declared[declared.lastindex or 0].decode()).name
+        # What pages call Latin-1 or ASCII is Windows' own (WHATWG, Encoding, 4.2).
+        is_windows = declared.lastindex == 2 and name in ("iso8859-1", "ascii")
+        return "cp1252" if is_windows else name, b""
+    return "utf-8", b""
+
+
+def text_file(
+    read: Callable[[str, Options], Written],
+) -> Callable[[bytes | str, Options], Opened]:
+    """A reader of texts as one of files, which are written in the encoding that they came in.
+
+    It raises UserError for bytes that are no text in it.
+    """
+
+    def opened(content: bytes | str, options: Options) -> Opened:
+        if isinstance(content, str):
+            units, finish = read(content, options)
+            return units, lambda: finish().encode(errors="surrogatepass")
+        encoding, mark = encoding_of(content)
+        try:
+            text = content[len(mark) :].decode(encoding)
+        except UnicodeDecodeError as error:
+            name = encoding.upper()
+            message = f"expected {name} text in the file, got other bytes at {error.start}"
+            raise UserError(message) from None
+        if "\0" in text:
+            raise UserError("expected text in the file, got a zero byte")
+        units, finish = read(text, options)
+        return units, lambda: mark + finish().encode(encoding, "xmlcharrefreplace")
+
+    return opened
 
 
 class Slices:
@@ -87,10 +121,10 @@ class Slices:
 
         self.units.append((Passage(said), put))
 
-    def opened(self) -> Opened:
-        """The passages, and the text with their translations in UTF-8."""
+    def written(self) -> Written:
+        """The passages, and the text with their translations."""
         rest = self._text[self.end :]
-        return self.units, lambda: "".join([*self._parts, rest]).encode()
+        return self.units, lambda: "".join([*self._parts, rest])
 
 
 class Line(Generic[T]):

@@ -15,13 +15,12 @@ from html import escape, unescape
 from transformer.config import UserError
 from transformer.documents.passages import (
     Line,
-    Opened,
     Options,
     Passage,
     Unit,
+    Written,
     has_words,
     plain,
-    text_of,
 )
 from transformer.text.markup import MarkedText, Span
 
@@ -65,11 +64,11 @@ class _Speech:
         )
 
 
-def opened(content: bytes, options: Options, is_vtt: bool) -> Opened:
+def opened(text: str, options: Options, is_vtt: bool) -> Written:
     """The sentences of subtitles; UserError for a file without any times."""
     parts: list[str] = []
     cues: list[list[_Speech]] = []
-    lines = text_of(content).splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     n_cues = 0
     following = itertools.groupby(lines, _Cues())
     for is_cue, group in following:
@@ -87,7 +86,7 @@ def opened(content: bytes, options: Options, is_vtt: bool) -> Opened:
         raise UserError("expected subtitles, with times as 00:00:01,000 --> 00:00:02,000")
     newline = "\r\n" if any(line.endswith("\r\n") for line in lines[:1]) else "\n"
     units = [unit for group in _sentences(cues) for unit in _unit(group, parts, newline, is_vtt)]
-    return units, lambda: "".join(parts).encode()
+    return units, lambda: "".join(parts)
 
 
 class _Cues:

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.passages import Opened, Options, Slices, text_of
+from transformer.documents.passages import Options, Slices, Written
 
 _JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
 _KEY = re.compile(r"\s*+:")
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
 
 
-def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
+def table(text: str, options: Options, delimiter: str = "") -> Written:
     """The cells of a table; with named columns the first row and all others stay."""
-    text = text_of(content)
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t|", key=first.count)
     field = re.compile(
@@ -45,7 +45,7 @@ def table(content: bytes, options: Options, delimiter: str = "") -> Opened:
             if options.columns and row == 0:
                 asked = _columns(names, options.columns)
             row, column = row + 1, 0
-    return slices.opened()
+    return slices.written()
 
 
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
@@ -64,9 +64,8 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
     return render
 
 
-def json_values(content: bytes, options: Options) -> Opened:
+def json_values(text: str, options: Options) -> Written:
     """The strings of JSON that are no keys."""
-    text = text_of(content)
     json.loads(text)
     slices = Slices(text)
     key, keys = "", list[str]()
@@ -81,17 +80,16 @@ def json_values(content: bytes, options: Options) -> Opened:
             if _KEY.match(text, match.end()) and keys:
                 key = said
             elif not options.columns or key in options.columns:
-                is_ascii = "\\u" in sign and sign.isascii()
+                is_ascii = ("\\u" in sign and sign.isascii()) or bool(_HALF.search(sign))
                 render = functools.partial(json.dumps, ensure_ascii=is_ascii)
                 slices.translate(*match.span(), said, render)
-    return slices.opened()
+    return slices.written()
 
 
-def yaml_values(content: bytes, options: Options) -> Opened:
+def yaml_values(text: str, options: Options) -> Written:
     """The strings of YAML that are no keys, each in the style that it has."""
     import yaml
 
-    text = text_of(content)
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _check_depth(yaml.parse(text, loader))
@@ -104,7 +102,7 @@ def yaml_values(content: bytes, options: Options) -> Opened:
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
         if start >= slices.end and (not options.columns or key in options.columns):
             slices.translate(start, stop, node.value, _scalar(text[start:stop], node.style))
-    return slices.opened()
+    return slices.written()
 
 
 def _check_depth(events: Iterator[Any]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import Options
+from transformer.documents.passages import Options, encoding_of
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
@@ -208,6 +208,7 @@ class Api:
         if ends <= time.monotonic():
             raise RequestError(404, "no such file: translated files are kept for half an hour")
         media = formats.FORMATS[PurePosixPath(name).suffix].media
+        media = media.replace("utf-8", encoding_of(content)[0])
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
 
     def _pair(self, request: schema.Inspect | schema.Alternatives) -> Pair:

@@ -133,6 +133,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".srt", b"1\nnonsense", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
         (".html", b"a\0b", "got a zero byte"),
         (".docx", b"\x7fELF", "expected a Word document, got BadZipFile"),
+        (".odt", b"\x7fELF", "expected an OpenDocument text, got BadZipFile"),
         (".odt", zipped("a"), "expected content.xml in the file, got none"),
         (".odt", zipped("content.xml", "content.xml"), "one part of each name, got two"),
         (".odt", zipped("content.xml", method=zipfile.ZIP_BZIP2), "packed by deflate"),
@@ -162,5 +163,7 @@ def test_what_cannot_be_read_is_told_of(suffix: str, content: bytes, message: st
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert read(b"hola", ".txt").passages
-    with pytest.raises(UserError, match="Word document, install the extra `files`: no lxml"):
+    with pytest.raises(
+        UserError, match="to read a Word document, install the extra `files`: no lxml"
+    ):
         read(b"", ".docx")

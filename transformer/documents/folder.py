@@ -72,12 +72,12 @@ def _job(source: Path, target: Path | None, *, is_named: bool) -> Job:
     suffix = source.suffix.lower()
     kind = formats.format_of(suffix)
     if target is None and suffix in OFFICE:
-        raise UserError(f"expected --output for a {kind.name}, which is no text: {source}")
+        raise UserError(f"expected --output for {kind.name}, which is no text: {source}")
     wanted = kind.written or suffix
     if target is None or (target.exists() and not target.is_file()):  # a pipe
         return Job(source, target)
     if is_named and target.suffix.lower() != wanted:
-        raise UserError(f"expected --output NAME{wanted} for a {kind.name}, got {target}")
+        raise UserError(f"expected --output NAME{wanted} for {kind.name}, got {target}")
     return Job(source, target.with_suffix(wanted) if kind.written else target)
 
 

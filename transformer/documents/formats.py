@@ -35,7 +35,7 @@ DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplem
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: its name, MIME type, reader, library, other ending."""
+    """A kind of file: its name with its article, MIME type, reader, library, other ending."""
 
     name: str
     media: str
@@ -95,36 +95,36 @@ _srt = functools.partial(subtitles.opened, is_vtt=False)
 _vtt = functools.partial(subtitles.opened, is_vtt=True)
 _tsv = functools.partial(values.table, delimiter="\t")
 _TEXT = "; charset=utf-8"
-_PAGE = _file("HTML page", f"text/html{_TEXT}", _page)
-_MARKDOWN = _file("Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
-_YAML = _file("YAML file", "application/yaml", values.yaml_values, "yaml")
-_XLIFF = _file("XLIFF file", "application/xliff+xml", catalogues.xliff)
+_PAGE = _file("an HTML page", f"text/html{_TEXT}", _page)
+_MARKDOWN = _file("a Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
+_YAML = _file("a YAML file", "application/yaml", values.yaml_values, "yaml")
+_XLIFF = _file("an XLIFF file", "application/xliff+xml", catalogues.xliff)
 FORMATS: Mapping[str, Format] = {
-    ".txt": _file("text file", f"text/plain{_TEXT}", _text),
+    ".txt": _file("a text file", f"text/plain{_TEXT}", _text),
     ".md": _MARKDOWN,
     ".markdown": _MARKDOWN,
     ".html": _PAGE,
     ".htm": _PAGE,
-    ".docx": _office(".docx", "Word document", f"{_OPEN_XML}.wordprocessingml.document"),
-    ".odt": _office(".odt", "OpenDocument text", "application/vnd.oasis.opendocument.text"),
-    ".pptx": _office(".pptx", "PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
-    ".xlsx": _office(".xlsx", "Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
-    ".epub": _office(".epub", "EPUB book", "application/epub+zip"),
+    ".docx": _office(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document"),
+    ".odt": _office(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text"),
+    ".pptx": _office(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
+    ".xlsx": _office(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
+    ".epub": _office(".epub", "an EPUB book", "application/epub+zip"),
     ".pdf": Format(
-        "PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
+        "a PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
         "comes out as plain text, without pictures, tables, columns and fonts",
     ),
-    ".srt": _file("SubRip file", f"application/x-subrip{_TEXT}", _srt),
-    ".vtt": _file("WebVTT file", f"text/vtt{_TEXT}", _vtt),
-    ".csv": _file("table", f"text/csv{_TEXT}", values.table),
-    ".tsv": _file("table", f"text/tab-separated-values{_TEXT}", _tsv),
-    ".json": _file("JSON file", "application/json", values.json_values),
+    ".srt": _file("a SubRip file", f"application/x-subrip{_TEXT}", _srt),
+    ".vtt": _file("a WebVTT file", f"text/vtt{_TEXT}", _vtt),
+    ".csv": _file("a table", f"text/csv{_TEXT}", values.table),
+    ".tsv": _file("a table", f"text/tab-separated-values{_TEXT}", _tsv),
+    ".json": _file("a JSON file", "application/json", values.json_values),
     ".yaml": _YAML,
     ".yml": _YAML,
-    ".po": _file("PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po),
+    ".po": _file("a PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po),
     ".xliff": _XLIFF,
     ".xlf": _XLIFF,
-    ".tmx": _file("TMX file", "application/x-tmx+xml", catalogues.tmx),
+    ".tmx": _file("a TMX file", "application/x-tmx+xml", catalogues.tmx),
 }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def format_of(suffix: str) -> Format:
     if kind is None:
         raise UserError(f"expected a file that ends in {', '.join(FORMATS)}, got {suffix!r}")
     if kind.library and importlib.util.find_spec(kind.library) is None:
-        raise UserError(f"to read a {kind.name}, install the extra `files`: no {kind.library}")
+        raise UserError(f"to read {kind.name}, install the extra `files`: no {kind.library}")
     return kind
 
 
@@ -147,7 +147,7 @@ def read(content: bytes | str, suffix: str, options: Options = Options()) -> Doc
     except UserError:
         raise
     except DEFECTS as error:
-        raise UserError(f"expected a {kind.name}, got {type(error).__name__}") from None
+        raise UserError(f"expected {kind.name}, got {type(error).__name__}") from None
 
     def write(translations: Sequence[MarkedText]) -> bytes:
         for (_, put), marked in zip(units, translations, strict=True):

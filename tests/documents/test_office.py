@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,63 @@ def test_an_archive_keeps_its_members_and_all_but_their_words(
     for name in expected.keys() - {"Pictures/a.txt"}:
         expected[name] = raised(expected[name], "uno dos tres cuatro cinco")
     assert [*written.items()] == [(name, text.encode()) for name, text in expected.items()]
+
+
+P = "<p><r><t>uno</t></r></p>"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "member", "xml"),
+    [
+        ("docx", "word/document.xml", f'<docPr name="no" descr="dos" title="tres"/><box>{P}</box>'),
+        ("docx", "word/document.xml", '<shape alt="uno"/><sdt><alias val="no"/></sdt>'),
+        ("docx", "word/charts/chart1.xml", f"<strCache><pt><v>dos</v></pt></strCache><v>no</v>{P}"),
+        ("docx", "word/diagrams/data2.xml", P),
+        ("docx", "word/footnotes.xml", f"<footnote>{P}</footnote><v/>"),
+        ("pptx", "ppt/charts/chart1.xml", f"<lvl><pt><v>dos</v></pt></lvl><f>no!A1</f>{P}"),
+        ("pptx", "ppt/comments/comment1.xml", "<cm><pos/><text>uno</text></cm>"),
+        ("pptx", "ppt/comments/modernComment_1_0.xml", f"<reply><txBody>{P}</txBody></reply>"),
+        ("pptx", "ppt/slides/slide1.xml", '<cNvPr descr="uno"/><hlinkClick tooltip="dos"/>'),
+        ("xlsx", "xl/worksheets/sheet1.xml", '<c><f>no("no")</f><v>no</v></c><dataValidation '
+         'promptTitle="uno" prompt="dos" errorTitle="tres" error="cuatro"><formula1>"no"</formula1>'
+         '</dataValidation><hyperlink location="no" tooltip="cinco"/>'),
+        ("xlsx", "xl/worksheets/sheet1.xml", "<oddFooter>&amp;L&amp;&quot;no,no&quot;&amp;12 uno"
+         " &amp;P dos&amp;R&amp;B tres &amp;&amp;</oddFooter>"),
+        ("xlsx", "xl/threadedComments/threadedComment1.xml", "<text>uno</text>"),
+        ("xlsx", "xl/drawings/drawing1.xml", f'<cNvPr descr="dos"/>{P}'),
+        ("xlsx", "xl/workbook.xml", '<sheet name="no"/><definedName name="no">no</definedName>'),
+        ("odt", "content.xml", "<a><text:tracked-changes><text:p>no</text:p></text:tracked-changes>"
+         "<text:p>uno <office:annotation><dc:creator>no</dc:creator><text:p>dos</text:p>"
+         "</office:annotation>tres<draw:frame draw:name='no'><svg:desc>cuatro</svg:desc>"
+         "</draw:frame></text:p><text:title>no</text:title></a>"),
+    ],
+)  # fmt: skip
+def test_what_is_read_beside_the_text_is_translated(suffix: str, member: str, xml: str) -> None:
+    parts = dict.fromkeys(("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml"), "<a/>")
+    content = archive(**{**parts, "content.xml": "<a/>", member: f"<d>{xml}</d>"})
+    (written,) = re.findall(
+        "<d>.*", members(translate_file(content, f"a.{suffix}", shout))[member].decode()
+    )
+    assert unescape(written) == unescape(raised(f"<d>{xml}</d>", "uno dos tres cuatro cinco"))
+
+
+def test_changes_of_a_word_document_stay_changes() -> None:
+    runs = "<w:r><w:t>el</w:t></w:r>{}<w:r><w:t> coche rojo</w:t></w:r>"
+    changes = (
+        '<w:ins w:id="1"><w:r><w:t> viejo</w:t></w:r></w:ins><w:moveFromRangeStart w:id="3"/>'
+        '<w:del w:id="2"><w:r><w:delText>x</w:delText></w:r></w:del><w:moveFromRangeEnd w:id="3"/>'
+    )
+    xml = f'<w:p xmlns:w="http://w">{runs.format(changes)}</w:p>'
+    document = read(archive(**{"word/document.xml": xml}), ".docx")
+    assert document.passages == (Passage("el viejo<0/> coche rojo", ((3, 8),), ("<0/>",)),)
+    filled: MarkedText = [("the ", None), ("old", 0), ("<0/> red car", None)]
+    written = members(document.write([filled]))["word/document.xml"].decode().partition("\n")[2]
+    assert written.replace(' xml:space="preserve"', "") == (
+        '<w:p xmlns:w="http://w"><w:moveFromRangeStart w:id="3"/><w:r><w:t>the </w:t></w:r>'
+        '<w:ins w:id="1"><w:r><w:t>old</w:t></w:r></w:ins><w:del w:id="2"><w:r><w:delText>x'
+        "</w:delText></w:r></w:del><w:r><w:t> red car</w:t></w:r>"
+        '<w:moveFromRangeEnd w:id="3"/></w:p>'
+    )
 
 
 PAGE = """<!DOCTYPE html><html lang="es"><meta charset="utf-8"><title>título</title>

@@ -1,7 +1,12 @@
 """Office files: archives of XML of which only texts change: docx, pptx, xlsx, odt and epub.
 
 In Word, PowerPoint and Excel a paragraph is made of runs, each with its look; neighbouring runs
-are read as one text, and those that do not look as usual, and links, are its marks.
+are read as one text, and those that do not look as usual, links and insertions, are its marks.
+
+What stays in the language that it has: formulas and what they look up (names of sheets, ranges and
+columns, lists of allowed values), what was deleted, equations, masters and layouts of slides,
+properties of a file (but a book's title), files in files, the language for the spelling check.
+A field of Word, but for a simple one, and a note in an OpenDocument text end what is read as one.
 """
 
 import copy
@@ -22,9 +27,12 @@ from transformer.documents.passages import (
     Line,
     Opened,
     Options,
+    Passage,
+    Put,
     Unit,
     Written,
     has_words,
+    plain,
     text_file,
 )
 from transformer.text.markup import MarkedText
@@ -32,22 +40,39 @@ from transformer.text.markup import MarkedText
 MAX_MEMBERS = 10_000
 Part = Callable[[bytes, Options], Opened]
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_WORD = re.compile(r"word/(document|(header|footer)\d*|footnotes|endnotes|comments)\.xml")
-_SLIDES = re.compile(r"ppt/(slides|notesSlides|diagrams|comments)/\w+\.xml")
-_SHEETS = re.compile(r"xl/(sharedStrings|(worksheets|drawings|comments)/[^/]+|comments\d*)\.xml")
+_WORD = re.compile(
+    r"word/(document|(header|footer)\d*|footnotes|endnotes|comments|(charts|diagrams)/\w+)\.xml"
+)
+_SLIDES = re.compile(r"ppt/(slides|notesSlides|charts|diagrams|comments)/\w+\.xml")
+_SHEETS = re.compile(
+    r"xl/(sharedStrings|comments\d*"
+    r"|(worksheets|drawings|charts|diagrams|comments|threadedComments)/[^/]+)\.xml"
+)
 _COLUMN = re.compile(rb'<tableColumn\b[^<>]*?\sname="([^"<>]*+)"')
 _ODT = re.compile(r"(content|styles)\.xml")
 _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
 # Word splits runs at what no reader sees.
 _UNSEEN = {"proofErr", "bookmarkStart", "bookmarkEnd", "lastRenderedPageBreak", "permStart",
-           "permEnd", "commentRangeStart", "commentRangeEnd"}  # fmt: skip
+           "permEnd", "commentRangeStart", "commentRangeEnd", "moveFromRangeStart",
+           "moveFromRangeEnd", "moveToRangeStart", "moveToRangeEnd"}  # fmt: skip
+_LINKS = {"hyperlink", "ins", "moveTo", "smartTag"}  # around runs
+_GONE = {"del", "moveFrom", "fldSimple"}  # what was deleted stays, and what Word computes
+_READ = {"docPr": ("descr", "title"), "cNvPr": ("descr", "title"), "shape": ("alt",),
+         "hyperlink": ("tooltip",), "hlinkClick": ("tooltip",),
+         "dataValidation": ("promptTitle", "prompt", "errorTitle", "error")}  # fmt: skip
+_CODES = re.compile(r'(&(?:"[^"]*+"|\d++|K[\dA-F+-]{6}|.))', re.DOTALL)
+_LABELS = {"strCache", "strLit", "lvl"}
 _STAYING = {"footnoteReference", "endnoteReference", "commentReference", "drawing", "pict"}
 _TEXT_LANGUAGE = html.Language(
     inline=frozenset({"text:span", "text:a"}),
     kept=frozenset({"text:s", "text:tab", "text:bookmark", "text:bookmark-start", "text:sequence",
                     "text:bookmark-end", "text:soft-page-break", "text:page-number", "text:date",
-                    "dc:creator", "dc:date", "office:binary-data", "text:note-citation"}),
-    only=frozenset({"text:p", "text:h"}),
+                    "dc:creator", "dc:date", "office:binary-data", "text:note-citation",
+                    "text:tracked-changes", "text:change", "text:change-start", "text:change-end",
+                    "text:page-count", "text:time", "text:title", "text:author-name",
+                    "text:file-name", "text:reference-mark", "text:reference-mark-start",
+                    "text:reference-mark-end", "office:annotation-end"}),
+    only=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
 )  # fmt: skip
 _CONTENTS = html.Language(
     inline=frozenset(), kept=frozenset(), only=frozenset({"text", "dc:title", "dc:description"})
@@ -136,11 +161,43 @@ def _runs_of(content: bytes, options: Options) -> Opened:
     units = [
         unit for paragraph in paragraphs for line in _stretches(paragraph) for unit in _unit(line)
     ]
+    units += _short_texts(root)
     if not units:
         return (), lambda: content
     return units, lambda: etree.tostring(
         root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True
     )
+
+
+def _putter(say: Callable[[str], None]) -> Put:
+    return lambda marked: say(plain(marked))
+
+
+def _short_texts(root: Any) -> Iterator[Unit]:
+    """What is no paragraph: alternative texts, prompts of cells, labels of charts, comments."""
+    for element in root.iter():
+        name = _name(element)
+        for key, value in element.items() if name in _READ else ():
+            if key.rpartition("}")[2] in _READ[name] and has_words(value):
+                yield Passage(value), _putter(functools.partial(element.set, key))
+        if name[-6:] in ("Header", "Footer"):  # of a printed sheet, with codes between
+            yield from _between_codes(element)
+        if name in ("text", "v") and not len(element) and has_words(element.text or ""):
+            above = {_name(each) for each in itertools.islice(element.iterancestors(), 2)}
+            if name == "text" or above & _LABELS:
+                yield Passage(element.text), _putter(functools.partial(setattr, element, "text"))
+
+
+def _between_codes(element: Any) -> Iterator[Unit]:
+    parts = _CODES.split(element.text or "")
+
+    def say(place: int, text: str) -> None:
+        parts[place] = text.replace("&", "&&")
+        element.text = "".join(parts)
+
+    for place in range(0, len(parts), 2):
+        if has_words(parts[place]):
+            yield Passage(parts[place]), _putter(functools.partial(say, place))
 
 
 @dataclass(slots=True)
@@ -158,12 +215,14 @@ class _Run:
 
 def _run(element: Any) -> _Run | None:
     """A run of nothing but text, a link of such runs; None for all else."""
-    if _name(element) in ("hyperlink", "ins", "smartTag"):
+    if _name(element) in _GONE:
+        return _Run(element, [], f"stays {id(element)}")
+    if _name(element) in _LINKS:
         inner = [_run(child) for child in element if _name(child) not in _UNSEEN]
         runs = [run for run in inner if run is not None and run.texts]
         if len(runs) < len(inner) or len({run.look for run in runs}) != 1:
             return None
-        is_link = _name(element) == "hyperlink"
+        is_link = _name(element) != "smartTag"
         texts = [text for run in runs for text in run.texts]
         return _Run(element, texts, f"link {id(element)}" if is_link else runs[0].look)
     parts = {_name(child) for child in element} - {"rPr", *_UNSEEN}
@@ -204,7 +263,7 @@ def _stretches(paragraph: Any) -> Iterator[list[_Run]]:
         stretch = []
         if _name(child) == "t":
             yield [_Run(child, [child], "")]
-        elif _name(child) in ("r", "hyperlink", "ins", "smartTag", "fld", "sdt"):
+        elif _name(child) in {"r", "fld", "sdt", *_LINKS}:
             yield from ([_Run(text, [text], "")] for text in _lone_texts(child))
     yield stretch
 

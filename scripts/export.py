@@ -32,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--output", dest="folder", required=True, type=Path, metavar="FOLDER",
         help="the folder to write, new or empty")  # fmt: skip
+    add("--direction", dest="langs", type=lambda langs: tuple(langs.split("-")), metavar="es-en",
+        help="of a model that serves several directions (default: its first)")  # fmt: skip
     add("--quantization", choices=get_args(Quantization), default="none",
         help="how CTranslate2 stores the weights (default: none, float32)")  # fmt: skip
     add("--check", type=Path, help="a UTF-8 file of more sentences to check, one a line")

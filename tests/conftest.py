@@ -131,3 +131,12 @@ def random_checkpoint(
     weights = Transformer(config).state_dict()
     checkpoint.save(folder, weights, config, phrase_tokenizer, [("es", "en")], "# A test\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def both_checkpoint(random_checkpoint: Path) -> Path:
+    """The same for both directions, of which the first piece of a source says which."""
+    opened, folder = checkpoint.load(random_checkpoint), random_checkpoint.with_name("both")
+    values = (opened.model.state_dict(), opened.model.config, opened.tokenizer)
+    checkpoint.save(folder, *values, [("es", "en"), ("en", "es")], "# Both\n")
+    return folder

@@ -124,15 +124,17 @@ def test_tokens_beyond_the_limit_of_a_sentence_do_not_count(
     assert not found(model, phrase_tokenizer, longer)
 
 
+@pytest.mark.parametrize("tags", [[], [4]])
 def test_texts_longer_than_the_model_are_cut_and_empty_ones_left_out(
-    model: Transformer, phrase_tokenizer: Tokenizer
+    model: Transformer, phrase_tokenizer: Tokenizer, tags: list[int]
 ) -> None:
-    lengths: list[int] = []
+    text, rows = "gato " * 200, []
 
     def watched(src: Tensor, most: int) -> list[list[int]]:
-        lengths.append(src.size(1))
+        rows.extend(src.tolist())
         assert most < model.config.max_len
         return itself(model)(src, most)
 
-    assert not found(model, phrase_tokenizer, watched, ("gato " * 200, "", " "))
-    assert lengths == [model.config.max_len // 2]
+    assert not list(disagreements(model, phrase_tokenizer, (text, "", " "), watched, tags))
+    longest = model.config.max_len // 2 - 1
+    assert rows == [[*[*tags, *phrase_tokenizer.encode(text)][:longest], EOS_ID]]

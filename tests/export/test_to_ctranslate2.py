@@ -164,6 +164,38 @@ def test_the_released_model_goes_over_whole(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, expected), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("direction", "name"), [([], "<2en>"), (["--direction", "en-es"], "<2es>")]
+)
+def test_a_folder_of_one_of_two_directions_tells_the_model_which(
+    both_checkpoint: Path, tmp_path: Path, direction: list[str], name: str
+) -> None:
+    folder, opened = tmp_path / "new", weights.load(both_checkpoint)
+    arguments = ["--model", str(both_checkpoint), "--to", "ctranslate2", "--output", str(folder)]
+    assert script.main([*arguments, *direction]) == 0
+    assert f"`{name}`" in (folder / "README.md").read_text(encoding="utf-8")
+    src, tgt = opened.tokenizer.encode("El gato ve la casa."), [20, 9]
+    (result,) = open_ctranslate2(folder, compute_type="float32").score_batch(
+        [opened.tokenizer.pieces(src)], [opened.tokenizer.pieces(tgt)]
+    )
+    scores = {}
+    for tag in ("<2en>", "<2es>"):
+        tagged = source_batch([[opened.tokenizer.tag(tag), *src]])
+        logits = opened.model(tagged, torch.tensor([[BOS_ID, *tgt]]))[0]
+        logits[:, [PAD_ID, BOS_ID]] = -torch.inf  # they never follow
+        scores[tag] = logits.log_softmax(-1)[range(len(tgt) + 1), [*tgt, EOS_ID]].tolist()
+    assert result.log_probs == pytest.approx(scores[name], abs=1e-4)
+    assert scores["<2en>"] != pytest.approx(scores["<2es>"], abs=1e-3)
+
+
+def test_a_direction_that_the_model_has_not_is_told(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--model", str(random_checkpoint), "--output", str(tmp_path / "new")]
+    assert script.main([*arguments, "--to", "ctranslate2", "--direction", "en-es"]) == 2
+    assert "expected a model for en-es, but" in capsys.readouterr().err
+
+
 def test_a_model_that_translates_otherwise_leaves_no_folder(
     random_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,10 +224,10 @@ def test_a_tie_is_counted_and_no_fault(
     with torch.no_grad():
         opened.model.embedding.weight[[first, second]] = opened.model.embedding.weight[own].clone()
 
-    def other_way(translator: object, pieces: list[str]) -> object:
+    def other_way(translator: object, pieces: list[str], tags: list[int]) -> object:
         swapped = list(pieces)
         swapped[first], swapped[second] = pieces[second], pieces[first]
-        return ctranslate2_search(translator, swapped)
+        return ctranslate2_search(translator, swapped, tags)
 
     monkeypatch.setattr(weights, "load", lambda path: opened)
     monkeypatch.setattr("transformer.export.to_ctranslate2.ctranslate2_search", other_way)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.checkpoint import weights
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, Direction, ModelConfig, UserError, target_tag
 from transformer.corpus.batching import collate
 from transformer.decoding.search import greedy_search
 from transformer.export.export import SENTENCES, ExportRequest, export
@@ -184,6 +184,21 @@ def test_the_usage_of_the_folder_works(
     (expected,) = ours(trained, ["¿Dónde está la biblioteca?"])
     lines = [str([expected]), str([{"translation_text": expected}])]
     assert said.getvalue().splitlines() == lines[: 1 + has_pipeline]
+
+
+@pytest.mark.parametrize("langs", [None, ("en", "es")])
+def test_a_folder_of_one_of_two_directions_tells_the_model_which(
+    both_checkpoint: Path, tmp_path: Path, langs: Direction | None
+) -> None:
+    folder, ours = tmp_path / "new", weights.load(both_checkpoint).tokenizer
+    export(ExportRequest(model=both_checkpoint, folder=folder, target="huggingface", langs=langs))
+    name = target_tag("es" if langs else "en")
+    assert f"`{name}`" in (folder / "README.md").read_text(encoding="utf-8")
+    _, theirs = open_huggingface(folder)
+    texts = ("El gato ve la casa.", "<2es> a </s> <s>", " ", "1 << 2", "東京 😀")
+    check_tokenizer(theirs, ours, texts, [ours.tag(name)])
+    labels = theirs(text_target=texts[0]).input_ids  # as the folder says of its tokeniser
+    assert labels == [BOS_ID, *ours.encode(texts[0]), EOS_ID]
 
 
 def test_another_model_in_the_folder_is_told_and_leaves_none(

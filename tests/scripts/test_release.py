@@ -37,12 +37,10 @@ def test_of_several_checkpoints_the_mean_is_released(
 
 
 def test_a_model_of_both_directions_is_released_as_int8(
-    random_checkpoint: Path, tmp_path: Path
+    both_checkpoint: Path, tmp_path: Path
 ) -> None:
-    opened, both = checkpoint.load(random_checkpoint), (("es", "en"), ("en", "es"))
-    arguments = (opened.model.config, opened.tokenizer, both, "# Both\n")
-    checkpoint.save(tmp_path / "both", opened.model.state_dict(), *arguments)
-    paths = [str(tmp_path / name) for name in ("both", "small", "again")]
+    opened, both = checkpoint.load(both_checkpoint), (("es", "en"), ("en", "es"))
+    paths = [str(both_checkpoint), *(str(tmp_path / name) for name in ("small", "again"))]
     assert release.main(["--storage", "int8", *paths[:2]]) == 0
     assert checkpoint.load(paths[1]).directions == both
     stored, again = (

@@ -9,7 +9,7 @@ Shapes: B batch, S source, V vocabulary.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +19,15 @@ from torch import Tensor
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import CARD, VOCABULARY
 from transformer.command import able_to
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
+from transformer.config import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    DecodeConfig,
+    Direction,
+    UserError,
+    target_tag,
+)
 from transformer.decoding.search import greedy_search, length_limits
 from transformer.export import to_ctranslate2, to_huggingface
 from transformer.export.to_ctranslate2 import Quantization
@@ -60,13 +68,17 @@ SENTENCES = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ExportRequest:
-    """Which checkpoint becomes which folder; `texts` are checked beside SENTENCES."""
+    """Which checkpoint becomes which folder; `texts` are checked beside SENTENCES.
+
+    `langs` is one of the directions of the checkpoint; without it, the first.
+    """
 
     model: str | Path
     folder: Path
     target: Target
     quantization: Quantization = "none"
     texts: tuple[str, ...] = ()
+    langs: Direction | None = None
 
     def __post_init__(self) -> None:
         if self.target != "ctranslate2" and self.quantization != "none":
@@ -111,16 +123,21 @@ def _margin(model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequen
 
 
 def disagreements(
-    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], search: GreedySearch
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    search: GreedySearch,
+    tags: Sequence[int] = (),
 ) -> Iterator[Difference]:
     """Where the other search's greedy translations are not the model's.
 
-    A text longer than half of the model's positions is cut there; lengths are bounded as in our
-    search, by `max_ratio` of `DecodeConfig`.
+    Sources begin with `tags`. One longer than half of the model's positions is cut there; lengths
+    are bounded as in our search, by `max_ratio` of `DecodeConfig`.
     """
     longest = max(1, model.config.max_len // 2 - 1)
-    sources = {text: tokenizer.encode(text)[:longest] for text in texts}
-    order = sorted((text for text in sources if sources[text]), key=lambda t: -len(sources[t]))
+    cut = {text: ids for text in texts if (ids := tokenizer.encode(text))}
+    sources = {text: [*tags, *ids][:longest] for text, ids in cut.items()}
+    order = sorted(sources, key=lambda text: -len(sources[text]))
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]
         src = source_batch([sources[text] for text in rows]).to(model.device)
@@ -137,12 +154,10 @@ def disagreements(
             yield Difference(text, ours, other, margin)
 
 
-def _n_ties(
-    opened: weights.Checkpoint, texts: Sequence[str], search: GreedySearch, engine: str
-) -> int:
+def _n_ties(differences: Iterable[Difference], engine: str) -> int:
     """How often float32 cannot tell which token is next; any real difference is a UserError."""
     n_ties = 0
-    for pair in disagreements(opened.model, opened.tokenizer, texts, search):
+    for pair in differences:
         if pair.margin >= TIE:
             raise UserError(
                 f"expected {engine} to translate {pair.text!r} as the model does, to "
@@ -154,30 +169,43 @@ def _n_ties(
 
 
 def _as_ctranslate2(
-    opened: weights.Checkpoint, folder: Path, texts: Sequence[str], quantization: Quantization
+    opened: weights.Checkpoint,
+    tags: Sequence[int],
+    folder: Path,
+    texts: Sequence[str],
+    quantization: Quantization,
 ) -> Agreement:
     """Writes and checks in float32, then once more with the weights as they are wanted."""
     model, tokenizer = opened.model, opened.tokenizer
     pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
-    to_ctranslate2.to_ctranslate2(model, tokenizer, folder)
+    to_ctranslate2.to_ctranslate2(model, tokenizer, folder, "none", tags)
     translator = to_ctranslate2.open_ctranslate2(folder, compute_type="float32")
-    search = to_ctranslate2.ctranslate2_search(translator, pieces)
-    n_ties = n_different = _n_ties(opened, texts, search, "CTranslate2")
+    search = to_ctranslate2.ctranslate2_search(translator, pieces, tags)
+    differences = disagreements(model, tokenizer, texts, search, tags)
+    n_ties = n_different = _n_ties(differences, "CTranslate2")
     if quantization != "none":
-        to_ctranslate2.to_ctranslate2(model, tokenizer, folder, quantization)
+        to_ctranslate2.to_ctranslate2(model, tokenizer, folder, quantization, tags)
         translator = to_ctranslate2.open_ctranslate2(folder, compute_type="auto")
-        search = to_ctranslate2.ctranslate2_search(translator, pieces)
-        n_different = len(list(disagreements(model, tokenizer, texts, search)))
+        search = to_ctranslate2.ctranslate2_search(translator, pieces, tags)
+        n_different = len(list(disagreements(model, tokenizer, texts, search, tags)))
     (folder / VOCABULARY).write_bytes(tokenizer.model)
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
 
 
-def _as_huggingface(opened: weights.Checkpoint, folder: Path, texts: Sequence[str]) -> Agreement:
+def _as_huggingface(
+    opened: weights.Checkpoint,
+    langs: Direction,
+    tags: Sequence[int],
+    folder: Path,
+    texts: Sequence[str],
+) -> Agreement:
     """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
-    to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, opened.directions[0])
+    to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, langs, tags)
     model, tokenizer = to_huggingface.open_huggingface(folder)
-    to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts)
-    n_ties = _n_ties(opened, texts, to_huggingface.huggingface_search(model), "Transformers")
+    to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts, tags)
+    search = to_huggingface.huggingface_search(model)
+    differences = disagreements(opened.model, opened.tokenizer, texts, search, tags)
+    n_ties = _n_ties(differences, "Transformers")
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_ties)
 
 
@@ -185,9 +213,16 @@ def export(request: ExportRequest) -> Agreement:
     """Writes a checkpoint as a folder of another engine, checked on some sentences.
 
     Raises UserError where the folder is taken, the engine is not installed or cannot express the
-    model, or a translation differs; then nothing is left behind.
+    model, the model has no such direction, or a translation differs; then nothing is left behind.
     """
     opened = weights.load(request.model)
+    langs = request.langs or opened.directions[0]
+    if langs not in opened.directions:
+        there = ", ".join("-".join(pair) for pair in opened.directions)
+        raise UserError(
+            f"expected a model for {'-'.join(langs)}, but {request.model} is for {there}"
+        )
+    tags = [opened.tokenizer.tag(target_tag(langs[1]))] if len(opened.directions) > 1 else []
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]
     folder = request.folder.resolve()
@@ -198,14 +233,19 @@ def export(request: ExportRequest) -> Agreement:
         )
     with able_to(f"write {str(folder)!r}"), replaced_folder(folder) as new:
         if request.target == "ctranslate2":
-            usage = to_ctranslate2.USAGE
-            agreement = _as_ctranslate2(opened, new, texts, request.quantization)
+            usage, tagged = to_ctranslate2.USAGE, to_ctranslate2.TAGGED
+            agreement = _as_ctranslate2(opened, tags, new, texts, request.quantization)
         else:
-            usage, agreement = to_huggingface.USAGE, _as_huggingface(opened, new, texts)
-        max_len, (src_lang, tgt_lang) = opened.model.config.max_len, opened.directions[0]
-        example = EXAMPLES.get(src_lang, SENTENCES[0])
-        text = usage.format(
-            src=src_lang, tgt=tgt_lang, example=example, max_len=max_len, longest=max_len - 1
+            usage, tagged = to_huggingface.USAGE, to_huggingface.TAGGED
+            agreement = _as_huggingface(opened, langs, tags, new, texts)
+        max_len = opened.model.config.max_len
+        text = (usage + tagged if tags else usage).format(
+            src=langs[0],
+            tgt=langs[1],
+            example=EXAMPLES.get(langs[0], SENTENCES[0]),
+            max_len=max_len,
+            longest=max_len - 1 - len(tags),
+            tag="".join(opened.tokenizer.pieces(tags)),
         )
         (new / "README.md").write_text(text, encoding="utf-8")
         (new / ORIGINAL_CARD).write_bytes((opened.folder / CARD).read_bytes())

@@ -41,6 +41,8 @@ print(pieces.decode(result[0].hypotheses[0]))
 CTranslate2 adds the end mark of the source itself (`config.json`). `CARD.md` says how the model
 was trained.
 """
+# Of a model with several directions:
+TAGGED = "\nIt also puts the piece `{tag}` first, which names the language to write.\n"
 
 
 def _library() -> Any:
@@ -127,16 +129,20 @@ def to_ctranslate2(
     tokenizer: Tokenizer | None,
     folder: Path,
     quantization: Quantization = "none",
+    tags: Sequence[int] = (),
 ) -> None:
     """Writes what `ctranslate2.Translator` opens into a folder; nothing is checked here.
 
-    Without a tokeniser, for measurements, a word is its id in decimal digits.
+    Of `tags`, at most one, the library makes the first piece of each source. Without a tokeniser,
+    for measurements, a word is its id in decimal digits.
     """
     spec = _specification(model)
     pieces = vocabulary(tokenizer, model.config.vocab_size)
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS_ID]
+    spec.config.decoder_start_token = pieces[BOS_ID]
+    spec.config.add_source_bos = bool(tags)
+    (spec.config.bos_token,) = (pieces[i] for i in tags or (BOS_ID,))
     spec.config.eos_token, spec.config.unk_token = pieces[EOS_ID], pieces[UNK_ID]
     spec.config.add_source_eos = True
     spec.validate()
@@ -151,13 +157,14 @@ def open_ctranslate2(folder: Path, **options: Any) -> Any:
 
 
 def ctranslate2_search(
-    translator: Any, pieces: Sequence[str]
+    translator: Any, pieces: Sequence[str], tags: Sequence[int] = ()
 ) -> Callable[[Tensor, int], list[list[int]]]:
-    """Greedy search by CTranslate2, in ids; `pieces` is the vocabulary."""
+    """Greedy search by CTranslate2, in ids; `pieces` is the vocabulary, `tags` what it adds."""
     ids = {piece: i for i, piece in enumerate(pieces)}
+    added = {PAD_ID, EOS_ID, *tags}
 
     def search(src: Tensor, most: int) -> list[list[int]]:
-        rows = [[pieces[i] for i in row if i not in (PAD_ID, EOS_ID)] for row in src.tolist()]
+        rows = [[pieces[i] for i in row if i not in added] for row in src.tolist()]
         # Its defaults are two beams and no empty translation.
         results = translator.translate_batch(
             rows, beam_size=1, min_decoding_length=0, max_decoding_length=most

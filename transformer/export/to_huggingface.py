@@ -9,14 +9,14 @@ Shapes: B batch, S source, D model width.
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Direction, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -55,6 +55,11 @@ print(pipeline("translation", model=".")({example!r}, num_beams=1))
 
 The search is greedy, unless `generate` is given `num_beams=4`, which is what the pipeline does
 by itself. `CARD.md` says how the model was trained.
+"""
+# Of a model with several directions:
+TAGGED = """
+The tokeniser begins a source with the piece `{tag}`, which names the language to write (and what
+is given as `text_target`, for training, with `<s>`, which is to be dropped).
 """
 
 
@@ -165,21 +170,29 @@ def huggingface_model(model: Transformer) -> Any:
 
 
 def to_huggingface(
-    model: Transformer, tokenizer: Tokenizer, folder: Path, languages: tuple[str, str]
+    model: Transformer,
+    tokenizer: Tokenizer,
+    folder: Path,
+    langs: Direction,
+    tags: Sequence[int] = (),
 ) -> None:
-    """Writes model, tokeniser and configurations into a folder; nothing is checked here."""
+    """Writes model, tokeniser and configurations into a folder; nothing is checked here.
+
+    Of `tags`, at most one, the tokeniser makes the first piece of each source.
+    """
     huggingface_model(model).save_pretrained(str(folder))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     special = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID, "unk": UNK_ID}
     configuration = {
         "tokenizer_class": "MarianTokenizer",
-        "source_lang": languages[0],
-        "target_lang": languages[1],
+        "source_lang": langs[0],
+        "target_lang": langs[1],
         "model_max_length": model.config.max_len,
         "separate_vocabs": False,
         "clean_up_tokenization_spaces": False,  # SentencePiece puts the spaces
         "split_special_tokens": True,  # "</s>" in a text is text
         **{f"{name}_token": pieces[i] for name, i in special.items()},
+        **({"sp_model_kwargs": {"add_bos": True}} if tags else {}),
     }
     contents = {
         "vocab.json": {piece: i for i, piece in enumerate(pieces)},
@@ -188,8 +201,19 @@ def to_huggingface(
     for name, values in contents.items():
         text = json.dumps(values, ensure_ascii=False, indent=1) + "\n"
         (folder / name).write_text(text, encoding="utf-8")
-    for name in ("source.spm", "target.spm"):
-        (folder / name).write_bytes(tokenizer.model)
+    first = b"".join(_begin_with(pieces[i]) for i in tags)
+    (folder / "source.spm").write_bytes(tokenizer.model + first)
+    (folder / "target.spm").write_bytes(tokenizer.model)
+
+
+def _begin_with(piece: str) -> bytes:
+    """What, at the end of a SentencePiece model, makes another piece of the one to begin with.
+
+    Of two values of a field in a protobuf message the later one holds: `bos_piece`, field 46, of
+    `trainer_spec`, field 2 (sentencepiece_model.proto). MarianTokenizer itself adds none.
+    """
+    field = bytes([0xF2, 0x02, len(piece.encode())]) + piece.encode()
+    return bytes([0x12, len(field)]) + field
 
 
 def open_huggingface(folder: Path) -> tuple[Any, Any]:
@@ -219,13 +243,15 @@ def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
     return search
 
 
-def check_tokenizer(theirs: Any, ours: Tokenizer, texts: Iterable[str]) -> None:
+def check_tokenizer(
+    theirs: Any, ours: Tokenizer, texts: Iterable[str], tags: Sequence[int] = ()
+) -> None:
     """UserError at the first text that a `MarianTokenizer` cuts or joins in another way than ours.
 
     One that begins with a language code, `>>es<<`, is such a text.
     """
     for text in texts:
-        ids = [*ours.encode(text), EOS_ID]
+        ids = [*tags, *ours.encode(text), EOS_ID]
         their_ids = theirs(text, verbose=False).input_ids
         joined = theirs.decode([BOS_ID, *their_ids, PAD_ID], skip_special_tokens=True)
         if (their_ids, joined.split()) != (ids, ours.decode(ids).split()):

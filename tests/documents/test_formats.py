@@ -34,6 +34,13 @@ ocho ![no](no.png) <b>nueve</b> <http://no.no> snake_case &amp; diez
 | quince | dieciséis |
 |:--|--|
 | **veinte** | `no` |
+| uno \\| dos | {{ no }} |
+
+- [x] trece[^no] $a_b$ {#no}
+
+[^1]: catorce uno
+[^2]: quince dos
+: doce tres
 
 ```sh
 no
@@ -61,6 +68,9 @@ bloque: |
 doblado: >-
   siete
   ocho
+hondo: |2+
+     once
+
 flujo: {a: nueve, b: [diez]}
 """
 PO = r"""# no
@@ -97,6 +107,7 @@ XLIFF = (
     '<trans-unit id="1"><source>uno <g id="1">dos</g><x id="2"/> fin</source></trans-unit>\n'
     '<trans-unit id="2"><source>tres</source>\n<target state="new"/></trans-unit>'
     "<trans-unit><source>no</source><target>done</target></trans-unit>"
+    "<trans-unit><source><![CDATA[seis & <b>]]></source></trans-unit>"
     '<trans-unit translate="no"><source>no</source></trans-unit></body></file></xliff>'
 )
 TMX = (
@@ -122,6 +133,7 @@ VTT = (
 XLIFF_FILLED = (
     XLIFF.replace('original="no">', 'original="no" target-language="en">')
     .replace("fin</source>", 'fin</source><target>UNO <g id="1">DOS</g><x id="2"/> FIN</target>')
+    .replace("]]></source>", "]]></source><target>SEIS &amp; &lt;B&gt;</target>")
     .replace('<target state="new"/>', '<target state="new">TRES</target>')
 )
 ADDED = '<tuv xml:lang="en"><seg>UNO <ph>no</ph></seg></tuv></tu>'
@@ -140,8 +152,8 @@ MARKDOWN_RAISED = raised(
     "quince dieciséis veinte",
 )
 YAML_RAISED = raised(
-    YAML.replace("siete\n  ocho", "siete ocho"),
-    "uno dos tres x cuatro cinco seis siete ocho nueve diez",
+    YAML.replace("siete\n  ocho", "siete ocho").replace("|2+\n     once\n", '"   once\\n\\n"\n'),
+    "uno dos tres x cuatro cinco seis siete ocho nueve diez once",
 )
 
 
@@ -186,6 +198,13 @@ YAML_RAISED = raised(
             '<input placeholder="NOMBRE" value="x"><input type=submit value="ENVIAR">'
             '<textarea title="HOLA">no</textarea><meta name="description" content="UNA PÁGINA">',
         ),
+        (
+            ".html",
+            '<meta property="og:title" content="uno"><optgroup label="dos">'
+            '<p lang="fr">tres <i lang="fr">no</i> <b lang="es-ES">cuatro</b> <q lang=en>no</q>',
+            '<meta property="og:title" content="UNO"><optgroup label="DOS">'
+            '<p lang="fr">TRES <i lang="fr">no</i> <b lang="en">CUATRO</b> <q lang=en>no</q>',
+        ),
         (".html", "<ul><li><a>uno</a> <a>dos</a>", "<ul><li><a>UNO</a> <a>DOS</a>"),
         (".html", "<u>a <s>b</s></u> 5 < 6 &copy; fin", "<u>A <s>B</s></u> 5 &lt; 6 © FIN"),
         (
@@ -195,6 +214,7 @@ YAML_RAISED = raised(
         ),
         (".html", "el <b>a</b> &lt;0/&gt; <br> <img> c", "EL <b>A</b> &lt;0/&gt; <br> <img> C"),
         (".md", MARKDOWN, MARKDOWN_RAISED),
+        (".md", MARKDOWN.replace("\n", "\r\n"), MARKDOWN_RAISED.replace("\n", "\r\n")),
         (".yaml", YAML, YAML_RAISED),
         (".po", PO, PO_FILLED),
         (".xlf", XLIFF, XLIFF_FILLED),

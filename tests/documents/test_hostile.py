@@ -35,7 +35,8 @@ HTML = ('"<a ', "<!--", "<a b='", "</", "<![CDATA[", '<a b=">" ', "<title>", "<b
 HOSTILE = {
     ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
               "<b>" * N + "x<i>y</i>" + "</b>" * N],
-    ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000],
+    ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000,
+            "{{" * N, "$a" * N, "[^" * N, "$$ a " * N],
     ".srt": [CUE + f"a{line}\n{line}b" for line in
              (" " * 60_000, "<i>" * N, "{\\" * N, "-" * 60_000, "</i>" * N, "<i>a</i> b\n" * N,
               "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
@@ -145,6 +146,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".docx", archive(**{"word/document.xml": "<!DOCTYPE a><a/>"}), "without a document type"),
         (".docx", packed(".docx", "0" * 2 * MIB), "at most 1 MiB unpacked in .*, got 2 MiB"),
         (".json", b'{"a": ', "expected a JSON file, got JSONDecodeError"),
+        (".json", b"", "expected a JSON file, got an empty file"),
         (".json", b"[" * 100_000, "expected a JSON file, got RecursionError"),
         (".yaml", b"a: [", "expected sound YAML"),
         (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),

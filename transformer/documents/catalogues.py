@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from transformer.config import UserError
 from transformer.documents import html
@@ -80,7 +81,7 @@ class _Catalogue:
 
     def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
         """A copy of tokens behind a place, and something around it."""
-        copies = [html.Token(t.source, t.kind, t.name) for t in self.tokens[first:stop]]
+        copies = [replace(token) for token in self.tokens[first:stop]]
         self.units += html.lines(copies, _XLIFF)
         before, behind = (html.Token(text, "block") for text in around)
         self._added[place] = [before, *copies, behind]

@@ -147,7 +147,8 @@ def read(content: bytes | str, suffix: str, options: Options = Options()) -> Doc
     except UserError:
         raise
     except DEFECTS as error:
-        raise UserError(f"expected {kind.name}, got {type(error).__name__}") from None
+        got = type(error).__name__ if content else "an empty file"
+        raise UserError(f"expected {kind.name}, got {got}") from None
 
     def write(translations: Sequence[MarkedText]) -> bytes:
         for (_, put), marked in zip(units, translations, strict=True):

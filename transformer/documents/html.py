@@ -63,11 +63,13 @@ class Language:
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
     sup time tt u"""
 _STAYING = "code kbd samp var svg math img wbr object audio video canvas"
+_METAS = {"description", "keywords", "og:title", "og:description", "og:image:alt",
+          "twitter:title", "twitter:description", "twitter:image:alt"}  # fmt: skip
 _BLOCKS = {"script", "style", "template", "textarea", "xmp", "iframe", "noembed", "noframes"}
 HTML = Language(
     inline=frozenset(_INLINE.split()),
     kept=frozenset(_STAYING.split()) | _BLOCKS,
-    attributes=frozenset({"alt", "title", "placeholder", "aria-label"}),
+    attributes=frozenset({"alt", "title", "placeholder", "aria-label", "label"}),
     is_xml=False,
 )
 XHTML = replace(HTML, is_xml=True)
@@ -89,7 +91,8 @@ def scan(text: str, is_xml: bool) -> Iterator[Token]:
     while match := (_XML_PIECE if is_xml else _HTML_PIECE).match(text, place):
         source, kind, place = match.group(), match.lastgroup or "", match.end()
         if kind != "tag":
-            yield Token(source, kind)
+            is_text = is_xml and source.startswith("<![CDATA[")
+            yield Token(source, "text", said=source[9:-3]) if is_text else Token(source, kind)
             continue
         name = match["name"] if is_xml else match["name"].lower()
         is_empty = source.endswith("/>") if is_xml else name in _VOID
@@ -134,26 +137,33 @@ def with_values(tag: str, values: Mapping[str, str]) -> str:
     return "".join([*parts, tag[end:]])
 
 
-def _is_kept(token: Token, language: Language) -> bool:
+def _is_kept(token: Token, language: Language, source: str) -> bool:
     if token.kind not in ("open", "empty"):
         return False
     if token.name in language.kept:
         return True
-    if "translate" not in token.source:
+    if "translate" not in token.source and "lang" not in token.source:
         return False
     values = values_of(token.source)
+    if source and token.name in language.inline:  # of a page templates often name a wrong one
+        own = values.get("lang", values.get("xml:lang", "")).lower().split("-")[0]
+        if own not in ("", source):
+            return True
     return "notranslate" in values.get("class", "").split() or values.get("translate") == "no"
 
 
-def tokens_of(text: str, language: Language) -> list[Token]:
-    """Tokens with each element that stays as one; UserError for XML with entities of its own."""
+def tokens_of(text: str, language: Language, source: str = "") -> list[Token]:
+    """Tokens with each element that stays as one; UserError for XML with entities of its own.
+
+    Words and phrases stay that the text says are in another language than the source.
+    """
     if language.is_xml and _ENTITIES.match(text):
         raise UserError("expected XML without entities of its own in the file")
     tokens: list[Token] = []
     inside: list[Token] = []
     depth = 0
     for token in scan(text, language.is_xml):
-        if not inside and not _is_kept(token, language):
+        if not inside and not _is_kept(token, language, source):
             tokens.append(token)
             continue
         inside.append(token)
@@ -307,7 +317,7 @@ def _said_by(tag: str, name: str, language: Language) -> list[str]:
     seen = {*language.attributes}
     if name == "input" and values.get("type", "").lower() in ("submit", "button", "reset"):
         seen.add("value")
-    if name == "meta" and values.get("name", "").lower() in ("description", "keywords"):
+    if name == "meta" and values.get("property", values.get("name", "")).lower() in _METAS:
         seen.add("content")
     return [own for own, value in values.items() if own in seen and has_words(value)]
 
@@ -344,6 +354,6 @@ def _set(token: Token, values: Mapping[str, str]) -> None:
 
 def opened(text: str, options: Options, language: Language) -> Written:
     """A page or a part of one as passages; attributes first, which stand inside of lines."""
-    tokens = tokens_of(text, language)
+    tokens = tokens_of(text, language, options.source)
     units = [*attribute_units(tokens, language, options), *lines(tokens, language)]
     return units, lambda: "".join(token.source for token in tokens)

@@ -12,9 +12,16 @@ from transformer.documents import html
 from transformer.documents.passages import Options, Written
 
 if TYPE_CHECKING:
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token as Parsed
 
-_HEAD = re.compile(r"---[ \t]*\n(?:(?!---)[^\n]*+\n)*+---[ \t]*\n")
+_HEAD = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:(?!\1)[^\n]*+\n)*+\1[ \t]*(?:\r?\n|\Z)")
+# Notes, attributes, variables, formulas and tasks are signs to other readers of Markdown.
+_SIGNS = re.compile(
+    r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{\{[^{}\n]*+\}\}|\{[#.:%][^{}\n]*+\}"
+    r"|\$\$[^$]++\$\$|\$(?=\S)[^$\n]*[^$\s]\$(?!\d)"
+)
+_LINE = re.compile(r"\[[^\[\]\n]++\]:|:\s")  # begins a note, an address or a definition
 _TARGET = r"""(?:\((?:[^()"'\\\n]++|\\.|"[^"]*+"|'[^']*+'|\([^()]*+\)|['"])*+\)|\[[^\[\]]*+\])?+"""
 _LINK_END = re.compile(rf"\]{_TARGET}")
 _IMAGE = re.compile(rf"!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]{_TARGET}")
@@ -24,9 +31,18 @@ _BREAK = re.compile(r" *+\\?\n")
 _BLOCK = re.compile(r"(?m)^(\s*)([-+*#>]+|\d{1,9})(?=[.)]?\s)")
 
 
+def _stays(state: "StateInline", silent: bool) -> bool:
+    match = _SIGNS.match(state.src, state.pos)
+    if match:
+        state.pos = match.end()
+        if not silent:
+            state.push("stays", "", 0).content = match.group()
+    return match is not None
+
+
 def _write(text: str, source: str) -> str:
     """A text with a backslash before the signs that would mean something, and did not before."""
-    signs = [sign for sign in "`*_[]<" if sign not in source or f"\\{sign}" in source]
+    signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
     for sign in signs:
         text = text.replace(sign, f"\\{sign}")
@@ -47,6 +63,7 @@ def opened(text: str, options: Options) -> Written:
     head = _HEAD.match(text)
     start = head.end() if head else 0
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    parser.inline.ruler.before("escape", "stays", _stays)
     lines = text[start:].split("\n")
     offsets = [start]
     for line in lines:
@@ -74,11 +91,18 @@ def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[in
     for i, line in enumerate(lines):
         row = first + i
         start = max(end, offsets[min(row, last - 1)])
-        at = text.find(line, start, offsets[min(row, last - 1) + 1])
+        stop = offsets[min(row, last - 1) + 1]
+        at = text.find(line, start, stop)
+        step = 1
+        if at < 0:  # in a cell of a table a bar has a backslash
+            at, step = text.find(line.replace("|", "\\|"), start, stop), 2
         if at < 0:
             return []
-        places += range(at, at + len(line) + 1)
-        end = at + len(line)
+        for char in line:
+            places.append(at)
+            at += step if char == "|" else 1
+        places.append(at)
+        end = at
     places[-1] = end
     return places
 
@@ -117,11 +141,12 @@ def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, i
             start = content.find(source, end)
             end = start + len(source) if start >= 0 else -1
         elif child.type in ("softbreak", "hardbreak"):
-            kind, said = ("text", " ") if child.type == "softbreak" else ("block", "")
             end = _end(_BREAK, content, end)
+            is_text = child.type == "softbreak" and not _LINE.match(content, end)
+            kind, said = ("text", " ") if is_text else ("block", "")
         elif child.type in _STAYING:
             kind, end = "kept", _end(_STAYING[child.type], content, end)
-        elif child.type == "html_inline":
+        elif child.type in ("html_inline", "stays"):
             kind, end = "kept", end + len(said)
         elif child.type == "link_close":
             kind, end = "close", _end(_LINK_END, content, end)

@@ -138,7 +138,8 @@ def _scalar(source: str, style: str | None) -> Callable[[str], str]:
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def render(text: str) -> str:
-        quoted = json.dumps(text, ensure_ascii=False)
+        tail = source[len(source.rstrip()) :] if style in ("|", ">") else ""
+        quoted = json.dumps(text, ensure_ascii=False) + tail
         if style == "'" and "\n" not in text:
             return "'" + text.replace("'", "''") + "'"
         if style in ("|", ">") and text[:1].strip():
@@ -146,7 +147,6 @@ def _scalar(source: str, style: str | None) -> Callable[[str], str]:
             indent = re.match(r"\s*", body.lstrip("\n")).group()  # type: ignore[union-attr]
             lines = text.rstrip("\n").split("\n")
             between = "\n" if style == "|" else "\n\n"
-            tail = source[len(source.rstrip()) :]
             return (
                 f"{head}\n" + between.join(indent + line if line else "" for line in lines) + tail
             )

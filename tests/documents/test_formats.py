@@ -126,6 +126,7 @@ SUBTITLES_RAISED = raised(
     SUBTITLES, "Mi hermana vive aquí Sí No Cuando llegó a casa su ya no estaba"
 )
 SUBTITLES_RAISED = SUBTITLES_RAISED.replace("MI HERMANA\nVIVE</i>", "MI HERMANA</i>\n<i>VIVE</i>")
+TIMES = "00:01.000 --> 00:02.000\n"
 VTT = (
     "WEBVTT\n\nNOTE una nota\n\nSTYLE\n::cue {}\n\nuno\n00:01.000 --> 00:02.000 line:0\n"
     "<v Ana>dos &amp; <b>tres</b>\n"
@@ -173,6 +174,11 @@ YAML_RAISED = raised(
             '{"a": "UNO", "b": [1.50, "DOS \\"X\\"", null], "c": {"d": "\\u00c9L"},"e":"1" }\n',
         ),
         (
+            ".json",
+            '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {no} other {no}}", "2a b"]',
+            '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {no} other {no}}", "2A B"]',
+        ),
+        (
             ".html",
             "<!DOCTYPE html><html lang='es'><title>uno</title><style>p > a {color: red}</style>"
             '<script>if (a < b && c) { alert("hola") }</script><body class=x><!-- nota -->'
@@ -205,6 +211,7 @@ YAML_RAISED = raised(
             '<meta property="og:title" content="UNO"><optgroup label="DOS">'
             '<p lang="fr">TRES <i lang="fr">no</i> <b lang="en">CUATRO</b> <q lang=en>no</q>',
         ),
+        (".html", "<a>uno</a> | <a>dos</a>, <b>tres</b>", "<a>UNO</a> | <a>DOS</a>, <b>TRES</b>"),
         (".html", "<ul><li><a>uno</a> <a>dos</a>", "<ul><li><a>UNO</a> <a>DOS</a>"),
         (".html", "<u>a <s>b</s></u> 5 < 6 &copy; fin", "<u>A <s>B</s></u> 5 &lt; 6 © FIN"),
         (
@@ -324,6 +331,12 @@ def test_subtitles_keep_times_tags_speakers_and_lines() -> None:
     assert document.passages[0].marks == ((0, 15),)
 
 
+@pytest.mark.parametrize("second", ["&lrm;- tres", "♪ tres", "[tres]"])
+def test_what_another_says_begins_a_passage(second: str) -> None:
+    content = f"WEBVTT\n\n{TIMES}uno dos\n\n{TIMES}{second}\n"
+    assert len(read(content.encode(), ".vtt").passages) == 2
+
+
 def test_lines_of_subtitles_stay_short_and_a_sentence_fills_its_cues() -> None:
     said = ("when she finally got to the house of her sister,", "she was already gone, long ago.")
     content = SUBTITLES.encode()
@@ -341,6 +354,12 @@ def test_what_does_not_come_out_once_is_translated_around() -> None:
 
     page = b"uno <code>x</code> dos <img> <b>tres</b>"
     assert translate_file(page, "a.html", careless) == b"UNO <code>x</code> DOS <img> <b>TRES</b>"
+
+    def forgetful(texts: Sequence[str]) -> list[str]:
+        return [text.upper().replace("> DOS <", "><") for text in texts]
+
+    page = page.replace(b"<b>tres</b>", b"tres")
+    assert translate_file(page, "a.html", forgetful) == b"UNO <code>x</code> DOS <img> TRES"
 
 
 def test_a_translation_brings_no_markup_into_markdown() -> None:
@@ -373,6 +392,13 @@ def test_a_column_that_is_not_there_is_told_of() -> None:
     assert shouted("a,b\nc,d\n", ".csv", Options(columns=("2",))) == "a,b\nc,D\n"
     with pytest.raises(UserError, match="expected columns out of a, b; got c"):
         shouted("a,b\n", ".csv", Options(columns=("c",)))
+
+
+def test_a_catalogue_of_no_language_is_read_but_not_written() -> None:
+    document = read(TMX.encode(), ".tmx")  # to tell its language
+    assert [passage.text for passage in document.passages] == ["uno", "no", "no"]
+    with pytest.raises(UserError, match="expected a target language for a TMX file"):
+        document.write([[(passage.text, None)] for passage in document.passages])
 
 
 def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:

@@ -153,7 +153,6 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".pdf", b"x", "expected a PDF, got PdfStreamError"),
         (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
         (".xliff", b"<source>a", "expected an end of <source>"),
-        (".tmx", b"<tmx/>", "expected a target language for a TMX file"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

@@ -124,8 +124,6 @@ def xliff(text: str, options: Options) -> Written:
 
 def tmx(text: str, options: Options) -> Written:
     """The units of a TMX file that have a text in the source language and none in the target."""
-    if not options.target:
-        raise UserError("expected a target language for a TMX file")
     file = _Catalogue(text)
     for start, end in file.elements("tu"):
         variants = {
@@ -142,7 +140,14 @@ def tmx(text: str, options: Options) -> Written:
         name = "xml:lang" if "xml:lang" in html.attributes(tag) else "lang"
         head = html.with_values(tag, {name: options.target})
         file.add(file.end(place), place + 1, file.end(place) + 1, (head, ""))
-    return file.written()
+    units, finish = file.written()
+    if options.target:
+        return units, finish
+    return units, _no_target
+
+
+def _no_target() -> str:
+    raise UserError("expected a target language for a TMX file")
 
 
 def _code(tag: str) -> str:

@@ -50,6 +50,7 @@ AT_ONCE = 256  # passages
 _CONTROLS = re.compile(
     "([\x00-\x08\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]+)"
 )
+_TOUCHING = re.compile(r"(<\d{1,5}/>)\s*+(?=(<\d{1,5}/>))")
 _FIXED = re.compile(rf"({KEPT.pattern.replace('(', '(?:')}|{_CONTROLS.pattern[1:-1]})")
 
 
@@ -91,10 +92,13 @@ async def _fill(
 
 
 def _keeps(passage: Passage, marked: MarkedText) -> bool:
-    """Whether all that stays has come out once, and every mark."""
+    """Whether all that stays has come out once, no words between lost, and every mark."""
     if passage.kept:
-        counts = Counter(match.group() for match in KEPT.finditer(text_of_marked(marked)))
+        text = text_of_marked(marked)
+        counts = Counter(match.group() for match in KEPT.finditer(text))
         if any(counts[token] != 1 for token in passage.kept):
+            return False
+        if {*_TOUCHING.findall(text)} - {*_TOUCHING.findall(passage.text)}:
             return False
     return len({mark for _, mark in marked} - {None}) == len(passage.marks)
 

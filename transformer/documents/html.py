@@ -260,13 +260,13 @@ def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
 def _units(
     tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
 ) -> Iterator[Unit]:
-    """The line, or where no text stands beside its elements, each of its texts."""
+    """The line, or where no words stand beside its elements, each of its texts."""
     spoken = [
         i
         for i, item in enumerate(line)
         if item.text is not None and tokens[item.text].source.strip()
     ]
-    if any(not line[i].is_mark for i in spoken):
+    if any(not line[i].is_mark and has_words(_said(tokens[line[i].text or 0])) for i in spoken):
         yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], language, is_pre)
     else:
         for place in (line[i].text for i in spoken):

@@ -20,6 +20,10 @@ _DECLARED = re.compile(
     + rb"|\s*+(?=<)(?!<\?xml[^<>]*encoding)(?s:.){0,1024}?<meta\s[^<>]*?charset" + _LABEL,
     re.IGNORECASE,
 )  # fmt: skip
+_CODE = re.compile(  # letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st
+    r"\s*+(?!\d++(?:st|nd|rd|th)\b)(?=[!-~]*?\d)(?=[!-~]*?[A-Za-z])[!-~]++\s*+"
+)
+_ICU = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
@@ -51,8 +55,8 @@ Written = tuple[Units, Callable[[], str]]  # the same of a text
 
 
 def has_words(text: str) -> bool:
-    """Whether there is something to translate: a letter."""
-    return any(map(str.isalpha, text))
+    """Whether there is something to translate: a letter, not of a code, a date or ICU's rules."""
+    return any(map(str.isalpha, text)) and not _CODE.fullmatch(text) and not _ICU.search(text)
 
 
 def encoding_of(content: bytes) -> tuple[str, bytes]:

@@ -32,7 +32,8 @@ _TIMES = re.compile(r"[ \t]{0,9}[\d:.,]{4,16}[ \t]{0,9}-->[ \t]{0,9}[\d:.,]{4,16
 _TAG = re.compile(r"(<[^<>]*>|\{\\[^{}]*\})")  # <i>, <v Ana>, {\an8}
 _ENDED = re.compile(r"[.!?…♪:][\"'»”’)\]]{0,3}$")
 _STAYS = re.compile(r"(?:<|&lt;)\d{1,5}/(?:>|&gt;)")
-_SPEAKER = re.compile(r"\s*[-–—]")
+_UNSEEN = "\u200e\u200f\u202a\u202b\u202c\ufeff"
+_SPEAKER = re.compile(rf"[\s{_UNSEEN}]*[-–—]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,13 @@ class _Speech:
 
     def goes_on_in(self, other: "_Speech") -> bool:
         """Whether the sentence seems to be continued."""
-        start = other.text.lstrip("¿¡\"'«“(… .")
+        start = other.text.lstrip(f"¿¡\"'«“(… .{_UNSEEN}")
         return bool(
             self.text
             and not (self.line.kept or other.line.kept)
             and not _ENDED.search(self.text)
             and start
+            and start[0].isalnum()
             and not start[0].isupper()
             and not _SPEAKER.match(other.text)
         )
@@ -109,7 +111,7 @@ def _speakers(lines: Sequence[str]) -> Iterator[list[str]]:
     """The lines of each who speaks in a cue: the next one begins with a dash."""
     own: list[str] = []
     for line in lines:
-        if own and _SPEAKER.match(_TAG.sub("", line)):
+        if own and _SPEAKER.match(unescape(_TAG.sub("", line))):
             yield own
             own = []
         own.append(line)

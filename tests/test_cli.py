@@ -121,6 +121,8 @@ def test_a_file_becomes_a_file_with_as_many_lines(
     source.write_bytes("\n".join(TEXTS).encode("utf-16"))  # as Notepad writes it
     assert run("--input", source, "--output", target) == (0, "", "")
     assert target.read_text(encoding="utf-16").split("\n") == translations
+    source.write_text("\n".join(TEXTS), encoding="utf-8-sig")
+    assert len(run("--json", "--input", source)[1].splitlines()) == len(TEXTS)
 
 
 def test_json_has_an_object_a_line(run: Run, random_checkpoint: Path) -> None:

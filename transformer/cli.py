@@ -252,7 +252,9 @@ def _translate_files(
                 with progress.of_file(job.source.name), able_to(f"translate {job.source}"):
                     if job.target and len(jobs) > 1:
                         job.target.parent.mkdir(parents=True, exist_ok=True)
-                    if not folder.is_document(job.source):
+                    has_lines = args.per_line or args.json or decode.n_best > 1
+                    is_text = has_lines and job.source.suffix.lower() == ".txt"
+                    if is_text or not folder.is_document(job.source):
                         _translate_lines(args, opened, decode, job.source, job.target, progress)
                         continue
                     if args.json or decode.n_best > 1:

@@ -222,9 +222,17 @@ YAML_RAISED = raised(
         (".html", "el <b>a</b> &lt;0/&gt; <br> <img> c", "EL <b>A</b> &lt;0/&gt; <br> <img> C"),
         (".md", MARKDOWN, MARKDOWN_RAISED),
         (".md", MARKDOWN.replace("\n", "\r\n"), MARKDOWN_RAISED.replace("\n", "\r\n")),
+        (".md", "---\n\n- [uno](no) - dos\n\n---\n", "---\n\n- [UNO](no) - DOS\n\n---\n"),
         (".yaml", YAML, YAML_RAISED),
+        (".yaml", YAML.replace("\n", "\r\n"), YAML_RAISED.replace("\n", "\r\n")),
         (".po", PO, PO_FILLED),
         (".xlf", XLIFF, XLIFF_FILLED),
+        (
+            ".xlf",
+            '<xliff version="2.0" srcLang="es"><file><source>uno</source></file></xliff>',
+            '<xliff version="2.0" srcLang="es" trgLang="en"><file><source>uno</source>'
+            "<target>UNO</target></file></xliff>",
+        ),
         (".tmx", TMX, TMX.replace("</tu>", ADDED, 1)),
         (".srt", SUBTITLES, SUBTITLES_RAISED),
         (".srt", SUBTITLES.replace("\n", "\r\n"), SUBTITLES_RAISED.replace("\n", "\r\n")),

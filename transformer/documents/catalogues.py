@@ -105,7 +105,7 @@ def xliff(text: str, options: Options) -> Written:
             values = html.attributes(token.source)
             if name.lower() in values:
                 token.source = html.with_values(token.source, {name.lower(): options.target})
-            elif token.name == "file" and "source-language" in values:
+            elif values.keys() & {"source-language", "srclang"}:
                 token.source = f'{token.source[:-1]} {name}="{options.target}">'
     for start, end in file.elements("source"):
         place = end + 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token as Parsed
 
-_HEAD = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:(?!\1)[^\n]*+\n)*+\1[ \t]*(?:\r?\n|\Z)")
+_HEAD = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?=\S)(?:(?!\1)[^\n]*+\n)*+\1[ \t]*(?:\r?\n|\Z)")
 # Notes, attributes, variables, formulas and tasks are signs to other readers of Markdown.
 _SIGNS = re.compile(
     r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{\{[^{}\n]*+\}\}|\{[#.:%][^{}\n]*+\}"
@@ -28,7 +28,7 @@ _IMAGE = re.compile(rf"!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]{_TARGET}")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _STAYING = {"code_inline": _CODE, "image": _IMAGE}
 _BREAK = re.compile(r" *+\\?\n")
-_BLOCK = re.compile(r"(?m)^(\s*)([-+*#>]+|\d{1,9})(?=[.)]?\s)")
+_BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a line's beginning
 
 
 def _stays(state: "StateInline", silent: bool) -> bool:
@@ -48,7 +48,7 @@ def _write(text: str, source: str) -> str:
         text = text.replace(sign, f"\\{sign}")
     if _BLOCK.match(source):
         return text
-    return _BLOCK.sub(lambda m: m[1] + (m[2] + "\\" if m[2].isdigit() else "\\" + m[2]), text)
+    return _BLOCK.sub(lambda m: m[1] + "\\" if m[1].isdigit() else "\\" + m[1], text)
 
 
 MARKDOWN = html.Language(

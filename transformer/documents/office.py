@@ -139,7 +139,7 @@ def _marked_up(language: html.Language) -> Part:
 
 def _page_or_contents(text: str, options: Options) -> Written:
     if options.target:
-        own = rf"(<dc:language\b[^<>]*+>\s*+){re.escape(options.source)}(?=[-<\s])"
+        own = rf"(<dc:language\b[^<>]*+>\s*+){re.escape(options.source)}(?:-[\w-]++)?(?=[<\s])"
         text = re.sub(own, rf"\g<1>{options.target}", text)
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
     return html.opened(text, options, html.XHTML if is_page else _CONTENTS)

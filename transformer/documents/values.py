@@ -143,13 +143,13 @@ def _scalar(source: str, style: str | None) -> Callable[[str], str]:
         if style == "'" and "\n" not in text:
             return "'" + text.replace("'", "''") + "'"
         if style in ("|", ">") and text[:1].strip():
-            head, _, body = source.partition("\n")
+            head, _, body = source.replace("\r\n", "\n").partition("\n")
             indent = re.match(r"\s*", body.lstrip("\n")).group()  # type: ignore[union-attr]
             lines = text.rstrip("\n").split("\n")
             between = "\n" if style == "|" else "\n\n"
-            return (
-                f"{head}\n" + between.join(indent + line if line else "" for line in lines) + tail
-            )
+            newline = "\r\n" if "\r\n" in source else "\n"
+            body = between.join(indent + line if line else "" for line in lines)
+            return f"{head}\n{body}".replace("\n", newline) + tail
         if not style and not _SPECIAL.search(text):
             try:
                 if yaml.load(f"- {text}", loader) == [text]:

@@ -159,8 +159,8 @@ EPUB_PARTS = {
     "mimetype": "application/epub+zip",
     "META-INF/container.xml": "<rootfiles>no</rootfiles>",
     "a.opf": "<dc:title>tres</dc:title><dc:language>es</dc:language><dc:language>es-MX"
-    "</dc:language><meta>no</meta>",
-    "a.ncx": "<navLabel><text>cuatro</text></navLabel>",
+    '</dc:language><meta>no</meta><reference title="cinco"/>',
+    "a.ncx": "<navLabel><text>cuatro</text></navLabel><docAuthor><text>no</text></docAuthor>",
     "a.xhtml": '<html xml:lang="es"><title/><p>uno<br/><b>dos</b></p></html>',
 }
 

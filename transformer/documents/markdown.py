@@ -1,7 +1,7 @@
 """Markdown: its paragraphs, headings and cells, as markdown-it reads them, line by line.
 
-Code, fences, addresses, HTML and the head of a file stay; bold words and links are marks. A
-paragraph of several lines comes out as one.
+Code, fences, addresses, HTML, formulas, variables, pictures with their texts and the head of a file
+stay; bold words and links are marks. A paragraph of several lines comes out as one.
 """
 
 import re

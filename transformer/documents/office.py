@@ -75,7 +75,10 @@ _TEXT_LANGUAGE = html.Language(
     only=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
 )  # fmt: skip
 _CONTENTS = html.Language(
-    inline=frozenset(), kept=frozenset(), only=frozenset({"text", "dc:title", "dc:description"})
+    inline=frozenset(),
+    kept=frozenset({"docAuthor"}),
+    attributes=frozenset({"title"}),  # of a guide
+    only=frozenset({"text", "dc:title", "dc:description"}),
 )
 
 

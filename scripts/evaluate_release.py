@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from scripts.benchmark.tables import markdown
-from transformer.checkpoint.locate import models
 from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.corpus import noise
@@ -116,13 +115,12 @@ def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]
     ]
 
 
-def evaluated(folder: str | Path, args: argparse.Namespace) -> None:
-    """Prints the report of one model."""
-    system = load(folder, device=args.device, compute_type=args.compute_type)
-    langs = system.available[0]
+def evaluated(system: Directions, args: argparse.Namespace) -> None:
+    """Prints the report of one model for one direction."""
+    (langs,) = system.available
     plain = system.plain(langs)
     engine = plain.decoder.compute_type
-    print(f"\n## {'-'.join(langs)}: {folder} ({engine} on {plain.device})\n", flush=True)
+    print(f"\n## {'-'.join(langs)}: {plain.name} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
     rows = [row for test_set in sets for row in measured(plain, test_set, args.n_bootstrap)]
@@ -151,8 +149,10 @@ def main(argv: list[str] | None = None) -> int:
     args = flags.parse_args(argv)
 
     def work() -> None:
-        for folder in args.model or models().values():
-            evaluated(folder, args)
+        for model in args.model or [None]:
+            system = load(model, device=args.device, compute_type=args.compute_type)
+            for langs in system.available:
+                evaluated(system.only([langs]), args)
 
     return run_command(work, "evaluate_release")
 

@@ -21,6 +21,7 @@ from scripts.benchmark.rounds import Result, Say, Scenario, Workload, deal, meas
 from scripts.benchmark.tables import markdown, report
 from scripts.benchmark.workers import Team, open_all
 from transformer.checkpoint import weights
+from transformer.checkpoint.locate import asked
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
@@ -64,10 +65,12 @@ def read_model(given: argparse.Namespace) -> tuple[Transformer, Ids]:
     if given.test is None:
         raise UserError("expected a test set for the checkpoint: give --test")
     opened = weights.load(given.model)
-    test_set = read_set(given.test, "test", opened.directions[0], given.sentences)
+    langs = asked(given.model, opened.directions)[0]
+    test_set = read_set(given.test, "test", langs, given.sentences)
     longest = opened.model.config.max_len // 2 - 1
-    sources = [opened.tokenizer.encode(text)[:longest] for text in test_set.sources]
-    return opened.model, [ids for ids in sources if ids]
+    tags = opened.tokenizer.direction_tags(langs, opened.directions)
+    sources = [opened.tokenizer.encode(text)[: longest - len(tags)] for text in test_set.sources]
+    return opened.model, [tags + ids for ids in sources if ids]
 
 
 def workload(given: argparse.Namespace, model: Transformer, bulk: Ids, in_bulk: bool) -> Workload:

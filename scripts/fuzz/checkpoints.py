@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.fuzz.checks import ROOT, Check, Options, start, told
+from scripts.fuzz.checks import Check, Options, start, told
 from scripts.fuzz.training import finished
-from transformer.checkpoint.locate import SUMMED, SUMS
+from transformer.checkpoint.locate import SUMMED, SUMS, find
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.checkpoint.weights import load_training
 from transformer.config import UserError
@@ -20,7 +20,7 @@ def run(options: Options) -> Iterator[Check]:
     """A released model, and the last checkpoint of a run with all that it goes on from."""
     chance = random.Random(options.seed)
     released = options.folder / "released"
-    shutil.copytree(ROOT / "checkpoints" / "es-en", released)
+    shutil.copytree(find("es-en"), released)
     trained = finished(options.folder / "run", options.folder) / "last"
     files = [folder / name for folder in (released, trained) for name in (*SUMMED, SUMS)]
     files = [path for path in files if path.exists()]

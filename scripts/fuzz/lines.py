@@ -10,7 +10,8 @@ from pathlib import Path
 
 from scripts.benchmark.copy_model import copy_model
 from scripts.fuzz.attacks import ODD, texts
-from scripts.fuzz.checks import ROOT, Check, Options, resident, start
+from scripts.fuzz.checks import Check, Options, resident, start
+from transformer.checkpoint.locate import VOCABULARY, find
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import save
 from transformer.config import ModelConfig
@@ -73,7 +74,7 @@ def _hostile(options: Options) -> Iterator[Check]:
 
 def _copying(folder: Path) -> list[str]:
     """Saves a small model that gives its source back; the words that are one piece each."""
-    tokenizer = read_vocabulary(ROOT / "checkpoints" / "es-en" / "tokenizer.model")
+    tokenizer = read_vocabulary(find("es-en") / VOCABULARY)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, d_model=128, n_heads=2, d_ff=64, max_len=64,
         n_encoder_layers=1, n_decoder_layers=1,

@@ -88,10 +88,12 @@ def test_a_forced_prefix_is_continued_as_the_plain_model_does(
 
 def released(name: str, number: int) -> tuple[Any, list[list[int]]]:
     """A released model, opened, and sentences of the test set that lies in the repository."""
-    opened = open_checkpoint(ROOT / "checkpoints" / name)
+    opened, langs = open_checkpoint(name), (name[:2], name[3:])
     lines = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
     column = 0 if name.startswith("es") else 1
-    return opened, [opened.tokenizer.encode(line.split("\t")[column]) for line in lines[:number]]
+    texts, tokenizer = (line.split("\t")[column] for line in lines[:number]), opened.tokenizer
+    tags = tokenizer.direction_tags(langs, opened.directions)
+    return opened, [tags + tokenizer.encode(text) for text in texts]
 
 
 @pytest.mark.parametrize("config", CONFIGS[1:3], ids=["greedy", "beams"])

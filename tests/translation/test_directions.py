@@ -118,6 +118,24 @@ def test_a_released_model_is_found_by_its_name_from_any_folder(
         load("es-en")
 
 
+def test_one_released_model_of_both_directions_goes_by_three_names(
+    both_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "checkpoints"
+    shutil.copytree(both_checkpoint, place / "both")
+    monkeypatch.setattr(locate, "places", lambda: (place,))
+    monkeypatch.chdir(tmp_path.parent)
+    assert load(device="cpu").available == (ES, EN)
+    named: dict[str | Path, tuple[tuple[str, str], ...]]
+    named = {"both": (ES, EN), "es-en": (ES,), "checkpoints/en-es": (EN,), place / "en-es": (EN,)}
+    for name, directions in named.items():
+        assert find(name) == place / "both"
+        assert load(name, device="cpu").available == directions
+        assert Translator.load(name, "cpu").src_lang == directions[0][0]
+    (tmp_path / "en-es").symlink_to(place / "both")  # what lies at a path serves all it can
+    assert load(tmp_path / "en-es", device="cpu").available == (ES, EN)
+
+
 def test_the_package_comes_before_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

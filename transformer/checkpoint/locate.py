@@ -33,6 +33,7 @@ MAX_METRICS = 2**30  # bytes
 PACKAGE = Path(__file__).resolve().parent.parent
 logger = logging.getLogger(__name__)
 DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
+BOTH = "both"  # the folder of one released model for all of them
 
 
 def write_sums(folder: Path) -> None:
@@ -82,13 +83,12 @@ def read_json(path: Path) -> dict[str, Any]:
 def find(folder: str | Path) -> Path:
     """The checkpoint that a path names: itself, or the best one of a training run.
 
-    The name of a released model, es-en or checkpoints/es-en, is known in any folder.
+    The name of a released model, both, es-en or checkpoints/es-en, is known in any folder.
     """
     path = Path(folder)
     candidates = [path, path / "best", path / "last"]
-    names = {"-".join(langs) for langs in DIRECTIONS}
-    if path.name in names and str(path.parent) in (".", "checkpoints") and not path.exists():
-        candidates += [place / path.name for place in places()]
+    if _is_released(path):
+        candidates += [place / name for place in places() for name in (path.name, BOTH)]
     for candidate in candidates:
         checkpoint = existing(candidate)
         if checkpoint is not None and (checkpoint / CONFIG).is_file():
@@ -98,6 +98,19 @@ def find(folder: str | Path) -> Path:
         f"expected a checkpoint folder, got {str(path)!r}: {what}. "
         "Train one with scripts/train.py, or name one with --model"
     )
+
+
+def _is_released(path: Path) -> bool:
+    """Whether a path is the mere name of a released model; what lies there comes first."""
+    names, homes = (BOTH, *map("-".join, DIRECTIONS)), (Path(), Path("checkpoints"), *places())
+    return path.name in names and path.parent in homes and not path.exists()
+
+
+def asked(model: str | Path, directions: Sequence[Direction]) -> tuple[Direction, ...]:
+    """The directions of a checkpoint that its name asks for: `es-en` is one of a model for both."""
+    path = Path(model)
+    named = [langs for langs in directions if "-".join(langs) == path.name and _is_released(path)]
+    return tuple(named or directions)
 
 
 def described(directions: Sequence[Direction]) -> dict[str, Any]:
@@ -168,7 +181,8 @@ def places() -> tuple[Path, ...]:
 
 def released(langs: Direction) -> Path | None:
     """The folder of the model for these languages, the first there is; None without any."""
-    folders = (place / "-".join(langs) for place in places())
+    names = "-".join(langs), BOTH
+    folders = (place / name for place in places() for name in names)
     return next((folder for folder in folders if existing(folder)), None)
 
 
@@ -189,6 +203,6 @@ def models(model: str | Path | None = None) -> dict[Direction, str | Path]:
     """The folder of each direction: those of one checkpoint, or of all that are released."""
     if model is not None:
         _, directions = read_config(find(model))
-        return dict.fromkeys(directions, model)
+        return dict.fromkeys(asked(model, directions), model)
     folders = {langs: folder for langs in DIRECTIONS if (folder := released(langs))}
     return {**folders} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}

@@ -134,7 +134,7 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     path = Path(spec)
     if not path.exists():
         with contextlib.suppress(UserError):
-            path = find(path)  # the name of a released model
+            path = find(spec)  # the name of a released model
     if not path.exists():
         raise UserError(
             f"expected a checkpoint folder or a text file of translations; {spec} does not exist"
@@ -142,7 +142,7 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     if path.is_file() or (path / JSON_NAME).is_file():
         return System(name=path.name, path=path)
     opened = load(
-        path, device=request.device, compute_type=request.compute_type, guard=request.guard
+        spec, device=request.device, compute_type=request.compute_type, guard=request.guard
     )
     asked = (pair for pair in opened.available if pair == (request.src_lang, request.tgt_lang))
     translator = opened.translator(next(asked, opened.available[0]))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import CARD, VOCABULARY
+from transformer.checkpoint.locate import CARD, VOCABULARY, asked
 from transformer.command import able_to
 from transformer.config import (
     BOS_ID,
@@ -26,7 +26,6 @@ from transformer.config import (
     DecodeConfig,
     Direction,
     UserError,
-    target_tag,
 )
 from transformer.decoding.search import greedy_search, length_limits
 from transformer.export import to_ctranslate2, to_huggingface
@@ -216,13 +215,13 @@ def export(request: ExportRequest) -> Agreement:
     model, the model has no such direction, or a translation differs; then nothing is left behind.
     """
     opened = weights.load(request.model)
-    langs = request.langs or opened.directions[0]
+    langs = request.langs or asked(request.model, opened.directions)[0]
     if langs not in opened.directions:
         there = ", ".join("-".join(pair) for pair in opened.directions)
         raise UserError(
             f"expected a model for {'-'.join(langs)}, but {request.model} is for {there}"
         )
-    tags = [opened.tokenizer.tag(target_tag(langs[1]))] if len(opened.directions) > 1 else []
+    tags = opened.tokenizer.direction_tags(langs, opened.directions)
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]
     folder = request.folder.resolve()

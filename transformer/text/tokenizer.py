@@ -17,7 +17,17 @@ from typing import Literal, Self
 
 import sentencepiece
 
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, SLOTS, UNK_ID, UserError, tags_of
+from transformer.config import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    SLOTS,
+    UNK_ID,
+    Direction,
+    UserError,
+    tags_of,
+    target_tag,
+)
 
 THREADS = 16  # whatever the machine: their number changes the last digits of the scores
 N_BEST = 8  # segmentations that subword sampling chooses among
@@ -123,6 +133,10 @@ class Tokenizer:
                 "train without --tokenizer-model and --init, or name one that has it"
             )
         return tag_id
+
+    def direction_tags(self, langs: Direction, served: Sequence[Direction]) -> list[int]:
+        """What a source begins with: the tag of the target where a model serves several."""
+        return [self.tag(target_tag(langs[1]))] if len(served) > 1 else []
 
     def without_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
         """The tags that a source begins with, and the rest of it."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError, target_tag
+from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
 from transformer.evaluation.metrics import bleu
 from transformer.model import Transformer
@@ -34,7 +34,7 @@ class Validation:
         for langs in self.directions:
             swapped = langs != self.directions[0]
             read = [(tgt, src) if swapped else (src, tgt) for src, tgt in dev]
-            tags = [tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+            tags = tokenizer.direction_tags(langs, self.directions)
             self.pairs += [
                 (tags + tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in read
             ]

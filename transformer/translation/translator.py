@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from transformer.checkpoint.locate import asked
 from transformer.checkpoint.tensors import open_checkpoint
-from transformer.config import ComputeType, DecodeConfig, Direction, UserError, target_tag
+from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.glossary import Glossary, TermSpan
@@ -167,7 +168,7 @@ class Translator(TextTranslator):
 
     def _turn(self, langs: Direction) -> None:
         self.src_lang, self.tgt_lang = langs
-        self.tags = [self.tokenizer.tag(target_tag(langs[1]))] if len(self.directions) > 1 else []
+        self.tags = self.tokenizer.direction_tags(langs, self.directions)
 
     @classmethod
     def load(
@@ -179,10 +180,11 @@ class Translator(TextTranslator):
     ) -> Self:
         """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
 
-        `langs` is the direction asked for; without it the first that the checkpoint serves.
+        `langs` is the direction asked for; without it the first that name and checkpoint serve.
         """
         opened = open_checkpoint(folder)
-        langs, directions = langs or opened.directions[0], opened.directions
+        directions = opened.directions
+        langs = langs or asked(folder, directions)[0]
         if langs not in directions:
             there = ", ".join("-".join(pair) for pair in directions)
             raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} is for {there}")

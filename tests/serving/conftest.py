@@ -85,9 +85,12 @@ def translate(random_checkpoint: Path) -> Callable[[str], str]:
     return lambda text: translator.translate([text])[0].text
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A Chromium; the tests of the page skip without one."""
+    """A Chromium; the tests of the page skip without one.
+
+    Its event loop runs as long as it lives, and `asyncio.run` cannot meanwhile.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     if CHROMIUM is None:
         pytest.skip("needs a Chromium")
@@ -98,7 +101,7 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def url(browser: Any) -> Iterator[str]:
     """The address of a server of both released models."""
     pytest.importorskip("fastapi", reason="needs the extra `serve`")

@@ -21,7 +21,7 @@ from scripts.benchmark.rounds import Result, Say, Scenario, Workload, deal, meas
 from scripts.benchmark.tables import markdown, report
 from scripts.benchmark.workers import Team, open_all
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import asked
+from transformer.checkpoint.locate import one_of
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
@@ -65,7 +65,7 @@ def read_model(given: argparse.Namespace) -> tuple[Transformer, Ids]:
     if given.test is None:
         raise UserError("expected a test set for the checkpoint: give --test")
     opened = weights.load(given.model)
-    langs = asked(given.model, opened.directions)[0]
+    langs = one_of(given.model, opened.directions)
     test_set = read_set(given.test, "test", langs, given.sentences)
     longest = opened.model.config.max_len // 2 - 1
     tags = opened.tokenizer.direction_tags(langs, opened.directions)

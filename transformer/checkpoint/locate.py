@@ -113,6 +113,17 @@ def asked(model: str | Path, directions: Sequence[Direction]) -> tuple[Direction
     return tuple(named or directions)
 
 
+def one_of(
+    model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
+) -> Direction:
+    """The direction `langs` of a checkpoint, or the first that its name asks for; UserError."""
+    langs = langs or asked(model, directions)[0]
+    if langs not in directions:
+        there = ", ".join("-".join(pair) for pair in directions)
+        raise UserError(f"expected a model for {'-'.join(langs)}, but {model} is for {there}")
+    return langs
+
+
 def described(directions: Sequence[Direction]) -> dict[str, Any]:
     """What a configuration says of the directions that a checkpoint serves."""
     if len(directions) > 1:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import CARD, VOCABULARY, asked
+from transformer.checkpoint.locate import CARD, VOCABULARY, one_of
 from transformer.command import able_to
 from transformer.config import (
     BOS_ID,
@@ -215,12 +215,7 @@ def export(request: ExportRequest) -> Agreement:
     model, the model has no such direction, or a translation differs; then nothing is left behind.
     """
     opened = weights.load(request.model)
-    langs = request.langs or asked(request.model, opened.directions)[0]
-    if langs not in opened.directions:
-        there = ", ".join("-".join(pair) for pair in opened.directions)
-        raise UserError(
-            f"expected a model for {'-'.join(langs)}, but {request.model} is for {there}"
-        )
+    langs = one_of(request.model, opened.directions, request.langs)
     tags = opened.tokenizer.direction_tags(langs, opened.directions)
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]

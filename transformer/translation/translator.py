@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from transformer.checkpoint.locate import asked
+from transformer.checkpoint.locate import one_of
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
@@ -183,13 +183,9 @@ class Translator(TextTranslator):
         `langs` is the direction asked for; without it the first that name and checkpoint serve.
         """
         opened = open_checkpoint(folder)
-        directions = opened.directions
-        langs = langs or asked(folder, directions)[0]
-        if langs not in directions:
-            there = ", ".join("-".join(pair) for pair in directions)
-            raise UserError(f"expected a model for {'-'.join(langs)}, but {folder} is for {there}")
+        langs = one_of(folder, opened.directions, langs)
         decoder = open_decoder(opened, device, compute_type)
-        return cls(decoder, opened.tokenizer, langs, str(folder), directions)
+        return cls(decoder, opened.tokenizer, langs, str(folder), opened.directions)
 
     @classmethod
     def of(

@@ -19,7 +19,7 @@ from transformer.text import language, spelling
 
 N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 RARE = 4  # added to each count, so that what was seen once does not tell much
-FREQUENT = 20  # times that a word was met to be what another one is read as
+FREQUENT = 40  # times that a word was met to be what another one is read as
 SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
 
 
@@ -50,7 +50,7 @@ def frequent_and_rare(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     counts = Counter(word for text in texts for word in alone.findall(text.lower()))
     order = sorted(counts, key=lambda word: (-counts[word], word))
     n = sum(times >= FREQUENT for times in counts.values())
-    return order[:n], sorted(order[n:])
+    return order[:n], sorted(word for word in order[n:] if counts[word] > 1)
 
 
 def packed(texts: Sequence[str]) -> bytes:

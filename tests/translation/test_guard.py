@@ -228,6 +228,18 @@ def test_what_the_model_finds_hopeless_is_tried_with_beams(
     assert (result.text, result.warnings) == (text, warnings)
 
 
+def test_a_word_that_nobody_wrote_gives_way_to_one_that_is_known(speaks: Speaks) -> None:
+    def says(text: str, decode: DecodeConfig) -> str:
+        return text if decode.beam_size > 1 else text.replace("biblioteca", "bibliotesca")
+
+    guarded, spoken = speaks(says)
+    (result,) = guarded.translate(["La biblioteca verde."])
+    assert (result.text, result.warnings) == ("La biblioteca verde.", ())
+    assert len(spoken.asked) == 2
+    (result,) = guarded.translate(["Otra bibliotesca verde."])  # the source has it
+    assert result.text == "Otra bibliotesca verde."
+
+
 def test_ordinary_text_is_searched_once_and_stays_the_same(plain: Translator) -> None:
     said = {"El gato.": "The cat.", "¿Qué tal?": "How are you?"}
     spoken = Spoken(plain, lambda text, _: said[text])

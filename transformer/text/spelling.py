@@ -31,6 +31,7 @@ NEXT_KEYS: Mapping[str, list[str]] = {
     for key in row
 }
 FEWEST, NATIVE = 4, 0.65  # words by which a language is told, and the share that is known of it
+COMMON = 10_000  # the words of a language that hardly stand in texts of another one
 
 ANY_WORD = re.compile(r"[^\W\d_]+")
 ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
@@ -56,9 +57,12 @@ class Words:
     rank: Mapping[str, int]
     others: frozenset[str]
 
+    def __contains__(self, word: str) -> bool:
+        return word in self.rank or word in self.others
+
     def correction(self, word: str) -> str:
         """The most frequent word that this one may be a slip of; itself, if known, or if none."""
-        if word in self.rank or word in self.others:
+        if word in self:
             return word
         candidates = {other for other in sources(word) if other in self.rank}
         return min(candidates, key=self.rank.__getitem__, default=word)
@@ -118,7 +122,7 @@ def is_known(text: str, lang: str) -> bool:
     """Whether each word of a text was met in the language; so is all, of one not counted."""
     known = words(lang)
     return known is None or all(
-        len(word) < 3 or word in known.rank or word in known.others  # 'll, ve, Mr
+        len(word) < 3 or word in known  # 'll, ve, Mr
         for word in ANY_WORD.findall(text.lower())
     )
 
@@ -126,8 +130,8 @@ def is_known(text: str, lang: str) -> bool:
 def is_foreign(text: str, lang: str) -> bool:
     """Whether a text does not read like the language: too few of its words are known.
 
-    A word that is not frequent counts half, as those counted have some of other languages. Of the
-    sentences of the project's own corpus 0.3 % are taken for foreign; names do not count.
+    A word that is not common counts half, as those counted have some of other languages. Of the
+    sentences of the project's own corpus 0.2 % are taken for foreign; names do not count.
     """
     known = words(lang)
     found = ANY_WORD.findall(text)
@@ -136,7 +140,8 @@ def is_foreign(text: str, lang: str) -> bool:
     if known is None or len(found) < FEWEST:
         return False
     read = [word.lower() for word in found]
-    worth = sum(2 if word in known.rank else word in known.others for word in read)
+    common = sum(known.rank.get(word, COMMON) < COMMON for word in read)
+    worth = common + sum(word in known for word in read)
     return worth < 2 * NATIVE * len(read)
 
 

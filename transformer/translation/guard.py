@@ -4,7 +4,7 @@ Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign sc
 they went in; capitals are translated from small letters, a lone word or a short title too where
 the model is surer of it that way, Spanish from its full spelling; each translation is looked at by
 `faults`, a faulty one is tried again, one way after the other, one that the model itself finds
-hopeless too, and what is still wrong becomes a warning.
+hopeless or that has a word of no text too, and what is still wrong becomes a warning.
 """
 
 import dataclasses
@@ -40,6 +40,7 @@ SURER = 0.5  # nats a token, by which a model must be surer of slots than of the
 # a sixth of those in other languages. A few pieces have such means where they are right, too.
 HOPELESS, FEWEST = -1.4, 4
 UNSURE = Fault("unsure", 1)
+INVENTED = "invented word"  # tried again, but not told of: it may be a rare one
 Spans = list[tuple[int, int]]
 Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
@@ -86,7 +87,10 @@ class GuardedTranslator(TextTranslator):
             Translation(
                 source=sentence.text,
                 candidates=candidates,
-                warnings=(*self._doubts(source), *map(str, wrong)),
+                warnings=(
+                    *self._doubts(source),
+                    *(str(fault) for fault in wrong if fault.code != INVENTED),
+                ),
             )
             for sentence, source, (candidates, wrong) in zip(
                 sentences, read, self._best(read, decode), strict=True
@@ -158,18 +162,18 @@ class GuardedTranslator(TextTranslator):
         }
         config = dataclasses.replace(decode, scores=True)
         results = iter(self._run([*inputs, *lowered.values()], config))
-        best = [_ranked(sentence, next(results)) for sentence in sentences]
+        best = [self._ranked(sentence, next(results)) for sentence in sentences]
         for i, candidates in zip(lowered, results, strict=True):
             # Few words stand alone in a corpus, in one form mostly, and few titles; the score
             # keeps names as such.
-            both = best[i], _ranked(sentences[i], candidates)
+            both = best[i], self._ranked(sentences[i], candidates)
             best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
         for searched in (config, wide):
             placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)
             for i, candidates in zip(waiting, placed, strict=True):
-                ranked, wrong = _ranked(sentences[i], candidates)
+                ranked, wrong = self._ranked(sentences[i], candidates)
                 best[i] = _likelier(sentences[i], best[i], (ranked[: decode.n_best], wrong))
             waiting = [i for i in waiting if best[i][1]]
         return self._retried(sentences, best, wide, decode.n_best)
@@ -190,7 +194,7 @@ class GuardedTranslator(TextTranslator):
             }
             searched = dataclasses.replace(decode, no_repeat_ngram=n_gram)
             for i, candidates in zip(again, self._run([*again.values()], searched), strict=True):
-                retried, wrong = _ranked(sentences[i], candidates)
+                retried, wrong = self._ranked(sentences[i], candidates)
                 if severity(wrong) < severity(best[i][1]):
                     best[i] = retried[:n_best], wrong
         return best
@@ -225,6 +229,26 @@ class GuardedTranslator(TextTranslator):
             next(results) if i.is_plain else _assembled(i, results, decode.n_best) for i in inputs
         ]
 
+    def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
+        """The candidates, the one with the least faults first, and those faults."""
+        wrong, best = self._faults(sentence, candidates[0]), 0
+        for place in range(1, len(candidates) if wrong else 0):
+            other = self._faults(sentence, candidates[place])
+            if severity(other) < severity(wrong):
+                best, wrong = place, other
+        if best:
+            candidates = (candidates[best], *candidates[:best], *candidates[best + 1 :])
+        return candidates, wrong
+
+    def _faults(self, sentence: SourceSentence, candidate: Candidate) -> tuple[Fault, ...]:
+        """What is wrong with a candidate by its text, and by what the model thinks of it."""
+        source = sentence.before + sentence.text + sentence.after
+        terms = [target for target, _ in sentence.terms]
+        wrong = faults(source, candidate.text, sentence.kept, terms)
+        if len(candidate.tokens) >= FEWEST and _score_of_token(candidate) < HOPELESS:
+            wrong = (*wrong, UNSURE)
+        return (*wrong, *_invented(source, candidate, self.tgt_lang))
+
 
 def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
     """Finds what the vocabulary cannot write: emoji, other scripts, rare signs, slots in the text.
@@ -248,18 +272,6 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
-def _ranked(sentence: SourceSentence, candidates: Candidates) -> Ranked:
-    """The candidates, the one with the least faults first, and those faults."""
-    wrong, best = _faults(sentence, candidates[0]), 0
-    for place in range(1, len(candidates) if wrong else 0):
-        other = _faults(sentence, candidates[place])
-        if severity(other) < severity(wrong):
-            best, wrong = place, other
-    if best:
-        candidates = (candidates[best], *candidates[:best], *candidates[best + 1 :])
-    return candidates, wrong
-
-
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
     """The one with less faults; of equals that with its terms in their places, if not unlikely."""
     (of_slots, *_), (of_words, *_) = slotted[0], placed[0]
@@ -274,13 +286,18 @@ def _score_of_token(candidate: Candidate) -> float:
     return candidate.score / (len(candidate.tokens) + 1)
 
 
-def _faults(sentence: SourceSentence, candidate: Candidate) -> tuple[Fault, ...]:
-    """What is wrong with a candidate by its text, and by what the model thinks of it."""
-    source = sentence.before + sentence.text + sentence.after
-    terms = [target for target, _ in sentence.terms]
-    wrong = faults(source, candidate.text, sentence.kept, terms)
-    is_hopeless = len(candidate.tokens) >= FEWEST and _score_of_token(candidate) < HOPELESS
-    return (*wrong, UNSURE) if is_hopeless else wrong
+def _invented(source: str, candidate: Candidate, lang: str) -> list[Fault]:
+    """The words of a translation, in small letters, that neither its language nor the source has.
+
+    A word of one piece is known to the vocabulary; most translations have no others.
+    """
+    spelt = set(spelling.WORD.findall(candidate.text))
+    spelt -= {piece.removeprefix("▁") for piece in candidate.tokens}
+    known = spelling.words(lang) if spelt else None
+    if known is None:
+        return []
+    source = source.lower()
+    return [Fault(INVENTED, 1, w) for w in sorted(spelt) if w not in known and w not in source]
 
 
 def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: int) -> Candidates:

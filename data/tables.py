@@ -45,7 +45,7 @@ def trigrams(spanish: Iterable[str], english: Iterable[str]) -> list[str]:
 
 
 def frequent_and_rare(texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The frequent words of the texts, the most frequent first, and the others, sorted."""
+    """The words met twice: the frequent ones, the most frequent first, and the others, sorted."""
     alone = re.compile(rf"(?<![\w'’])[{spelling.LETTERS}]+(?![\w'’])")
     counts = Counter(word for text in texts for word in alone.findall(text.lower()))
     order = sorted(counts, key=lambda word: (-counts[word], word))

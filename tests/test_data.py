@@ -67,8 +67,8 @@ def test_the_tables_are_written_from_a_corpus(
     assert {path.name for path in tmp_path.glob("*.xz")} == {"spelling.es.xz", "spelling.en.xz"}
 
 
-def test_frequent_words_come_in_the_order_of_their_frequency_the_others_sorted() -> None:
-    texts = ["La casa, la mesa."] * 20 + ["La casa"] + ["zeta ala l'eau don't"]
+def test_words_met_twice_are_kept_the_frequent_by_their_frequency_the_others_sorted() -> None:
+    texts = ["La casa, la mesa."] * 40 + ["La casa"] + ["zeta ala l'eau don't"] * 2 + ["una vez"]
     assert tables.frequent_and_rare(texts) == (["la", "casa", "mesa"], ["ala", "zeta"])
 
 

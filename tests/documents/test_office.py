@@ -233,6 +233,30 @@ def test_changes_of_a_word_document_stay_changes() -> None:
     )
 
 
+def test_complex_fields_of_a_word_document_stay_in_their_sentence() -> None:
+    def field(code: str, text: str) -> str:
+        mark = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
+        inside = f"<w:r><w:instrText>{code}</w:instrText></w:r>{mark.format('separate')}{text}"
+        return mark.format("begin") + inside + mark.format("end")
+
+    def run(text: str) -> str:
+        return f"<w:r><w:t>{text}</w:t></w:r>"
+
+    page, link = field("PAGEREF a", run("7")), field('HYPERLINK "http://a.b"', "{}")
+    xml = '<w:p xmlns:w="http://w">{}{}{}{}{}</w:p>'
+    spanish = run("mira la"), link.format(run("guía")), run(", página "), page, run(" hoy")
+    document = read(archive(**{"word/document.xml": xml.format(*spanish)}), ".docx")
+    text = "mira laguía, página <0/> hoy"
+    assert document.passages == (Passage(text, ((7, 11),), ("<0/>",)),)
+    filled: MarkedText = [("on page <0/> of the ", None), ("guide", 0), (" today", None)]
+    written = members(document.write([filled]))["word/document.xml"].decode().partition("\n")[2]
+    english = run("on page "), page, run(" of the "), link.format(run("guide")), run(" today")
+    assert written.replace(' xml:space="preserve"', "") == xml.format(*english)
+
+    torn = xml.format(run("uno "), *field("TOC", run("dos")).partition("</w:r>")[:2], "", "")
+    assert read(archive(**{"word/document.xml": torn}), ".docx").passages == (Passage("uno"),)
+
+
 PAGE = """<!DOCTYPE html><html lang="es"><meta charset="utf-8"><title>título</title>
 <h1>uno</h1><p>dos <b>tres</b> y <i><a href="http://a.b/c">cuatro</a></i> &amp; <u>cinco</u>.<br>
 seis<ul><li>siete <ul><li>ocho</ul><li>nueve</ul><table border><tr><td>diez<td>once</table>"""

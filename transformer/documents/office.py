@@ -6,7 +6,7 @@ are read as one text, and those that do not look as usual, links and insertions,
 What stays in the language that it has: formulas and what they look up (names of sheets, ranges and
 columns, lists of allowed values), what was deleted, equations, masters and layouts of slides,
 properties of a file (but a book's title), files in files, the language for the spelling check.
-A field of Word, but for a simple one, and a note in an OpenDocument text end what is read as one.
+A note in an OpenDocument text ends what is read as one.
 """
 
 import copy
@@ -55,8 +55,9 @@ _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
 _UNSEEN = {"proofErr", "bookmarkStart", "bookmarkEnd", "lastRenderedPageBreak", "permStart",
            "permEnd", "commentRangeStart", "commentRangeEnd", "moveFromRangeStart",
            "moveFromRangeEnd", "moveToRangeStart", "moveToRangeEnd"}  # fmt: skip
-_LINKS = {"hyperlink", "ins", "moveTo", "smartTag"}  # around runs
-_GONE = {"del", "moveFrom", "fldSimple"}  # what was deleted stays, and what Word computes
+_LINK, _FIELD = "linkField", "field"  # elements of ours, around the runs of a complex field
+_LINKS = {"hyperlink", "ins", "moveTo", "smartTag", _LINK}  # around runs
+_GONE = {"del", "moveFrom", "fldSimple", _FIELD}  # what was deleted stays, and what Word computes
 _READ = {"docPr": ("descr", "title"), "cNvPr": ("descr", "title"), "shape": ("alt",),
          "hyperlink": ("tooltip",), "hlinkClick": ("tooltip",),
          "dataValidation": ("promptTitle", "prompt", "errorTitle", "error")}  # fmt: skip
@@ -157,19 +158,55 @@ def _runs_of(content: bytes, options: Options) -> Opened:
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
-    root = etree.fromstring(content, parser)
+    root: Any = etree.fromstring(content, parser)
     if root.getroottree().docinfo.doctype:
         raise UserError("expected XML without a document type in the file")
     paragraphs = [e for e in root.iter() if _name(e) in ("p", "si", "is", "text")]
+    for paragraph in paragraphs:
+        _wrap_fields(paragraph)
     units = [
         unit for paragraph in paragraphs for line in _stretches(paragraph) for unit in _unit(line)
     ]
     units += _short_texts(root)
     if not units:
         return (), lambda: content
-    return units, lambda: etree.tostring(
-        root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True
-    )
+
+    def finish() -> bytes:
+        for field in [*root.iter(_LINK, _FIELD)]:
+            for run in [*field]:
+                field.addprevious(run)
+            field.getparent().remove(field)
+        return etree.tostring(
+            root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True
+        )
+
+    return units, finish
+
+
+def _wrap_fields(paragraph: Any) -> None:
+    """Puts each complex field of a paragraph (ECMA-376-1, 17.16.18) into an element of ours.
+
+    Its runs then go together: a link has words, the other fields what Word computes. One that ends
+    in another paragraph, as a table of contents does, stays as it is.
+    """
+    inside, depth = list[Any](), 0
+    for child in [*paragraph]:
+        kinds = [
+            value
+            for mark in child.iter("{*}fldChar")
+            for key, value in mark.items()
+            if key.endswith("fldCharType")
+        ]
+        depth += kinds.count("begin")
+        inside += [child] if depth else []
+        depth = max(depth - kinds.count("end"), 0)
+        if inside and not depth:
+            code = "".join(part.text or "" for run in inside for part in run.iter("{*}instrText"))
+            is_link = {*code.split()[:1]} & {"HYPERLINK", "FORMTEXT", "QUOTE"}
+            field = paragraph.makeelement(_LINK if is_link else _FIELD)
+            inside[0].addprevious(field)
+            field.extend(inside)
+            inside = []
 
 
 def _putter(say: Callable[[str], None]) -> Put:
@@ -216,12 +253,19 @@ class _Run:
         return "".join(text.text or "" for text in self.texts)
 
 
+def _is_passed_over(element: Any) -> bool:
+    """Whether it is a mark that no reader sees, or the code of a field that is a link."""
+    parts = {_name(child) for child in element} - {"rPr"}
+    is_code = bool(parts) and parts <= {"fldChar", "instrText"}
+    return _name(element) in _UNSEEN or (is_code and _name(element.getparent()) == _LINK)
+
+
 def _run(element: Any) -> _Run | None:
     """A run of nothing but text, a link of such runs; None for all else."""
     if _name(element) in _GONE:
         return _Run(element, [], f"stays {id(element)}")
     if _name(element) in _LINKS:
-        inner = [_run(child) for child in element if _name(child) not in _UNSEEN]
+        inner = [_run(child) for child in element if not _is_passed_over(child)]
         runs = [run for run in inner if run is not None and run.texts]
         if len(runs) < len(inner) or len({run.look for run in runs}) != 1:
             return None

@@ -233,6 +233,17 @@ def test_changes_of_a_word_document_stay_changes() -> None:
     )
 
 
+def test_a_note_of_an_open_document_goes_with_its_place() -> None:
+    note = "<text:note><text:note-citation>1</text:note-citation><text:p>{}</text:p></text:note>"
+    xml = "<text:p>la casa{} roja</text:p>"
+    content = archive(**{"content.xml": xml.format(note.format("de Ana"))})
+    document = read(content, ".odt")
+    assert document.passages == (Passage("de Ana"), Passage("la casa<0/> roja", kept=("<0/>",)))
+    filled: list[MarkedText] = [[("by Ann", None)], [("the red house<0/>", None)]]
+    written = members(document.write(filled))["content.xml"].decode()
+    assert written == f"<text:p>the red house{note.format('by Ann')}</text:p>"
+
+
 def test_complex_fields_of_a_word_document_stay_in_their_sentence() -> None:
     def field(code: str, text: str) -> str:
         mark = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'

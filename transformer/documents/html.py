@@ -7,6 +7,7 @@ with code and pictures, which stay, as <0/>. Tags, comments and scripts are left
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -56,6 +57,7 @@ class Language:
     kept: frozenset[str]  # with all that they hold
     attributes: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()  # elements that hold text; none: all do
+    notes: frozenset[str] = frozenset()  # with texts of their own, which go where they stand
     is_xml: bool = True
     write: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
 
@@ -140,7 +142,7 @@ def with_values(tag: str, values: Mapping[str, str]) -> str:
 def _is_kept(token: Token, language: Language, source: str) -> bool:
     if token.kind not in ("open", "empty"):
         return False
-    if token.name in language.kept:
+    if token.name in language.kept or token.name in language.notes:
         return True
     if "translate" not in token.source and "lang" not in token.source:
         return False
@@ -177,7 +179,8 @@ def tokens_of(text: str, language: Language, source: str = "") -> list[Token]:
 
 def _as_one(tokens: Sequence[Token], language: Language) -> Token:
     name = tokens[0].name
-    is_inline = name in language.inline or (name in language.kept and name not in _BLOCKS)
+    kept = language.kept | language.notes
+    is_inline = name in language.inline or (name in kept and name not in _BLOCKS)
     source = "".join(token.source for token in tokens)
     return Token(source, "kept" if is_inline else "block", name)
 
@@ -352,8 +355,25 @@ def _set(token: Token, values: Mapping[str, str]) -> None:
         token.source = with_values(tag.group(), values) + token.source[tag.end() :]
 
 
+def _in_notes(tokens: Sequence[Token], language: Language, options: Options) -> Iterator[Unit]:
+    """What notes say; it is written before the lines that they stand in."""
+    inside = replace(language, notes=frozenset())
+    for note in [
+        token for token in tokens if token.kind == "kept" and token.name in language.notes
+    ]:
+        units, finish = opened(note.source, options, inside)
+        for passage, put in units:
+            yield passage, partial(_put_in_note, note, put, finish)
+
+
+def _put_in_note(note: Token, put: Put, finish: Callable[[], str], marked: MarkedText) -> None:
+    put(marked)
+    note.source = finish()
+
+
 def opened(text: str, options: Options, language: Language) -> Written:
     """A page or a part of one as passages; attributes first, which stand inside of lines."""
     tokens = tokens_of(text, language, options.source)
-    units = [*attribute_units(tokens, language, options), *lines(tokens, language)]
+    units = [*_in_notes(tokens, language, options), *attribute_units(tokens, language, options)]
+    units += lines(tokens, language)
     return units, lambda: "".join(token.source for token in tokens)

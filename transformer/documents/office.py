@@ -6,7 +6,6 @@ are read as one text, and those that do not look as usual, links and insertions,
 What stays in the language that it has: formulas and what they look up (names of sheets, ranges and
 columns, lists of allowed values), what was deleted, equations, masters and layouts of slides,
 properties of a file (but a book's title), files in files, the language for the spelling check.
-A note in an OpenDocument text ends what is read as one.
 """
 
 import copy
@@ -74,6 +73,7 @@ _TEXT_LANGUAGE = html.Language(
                     "text:file-name", "text:reference-mark", "text:reference-mark-start",
                     "text:reference-mark-end", "office:annotation-end"}),
     only=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
+    notes=frozenset({"text:note", "office:annotation"}),
 )  # fmt: skip
 _CONTENTS = html.Language(
     inline=frozenset(),

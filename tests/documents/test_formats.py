@@ -225,6 +225,7 @@ YAML_RAISED = raised(
         (".md", "---\n\n- [uno](no) - dos\n\n---\n", "---\n\n- [UNO](no) - DOS\n\n---\n"),
         (".yaml", YAML, YAML_RAISED),
         (".yaml", YAML.replace("\n", "\r\n"), YAML_RAISED.replace("\n", "\r\n")),
+        (".jsonl", '{"a": "uno"}\n\n["dos"]\n', '{"a": "UNO"}\n\n["DOS"]\n'),
         (".po", PO, PO_FILLED),
         (".xlf", XLIFF, XLIFF_FILLED),
         (
@@ -292,6 +293,15 @@ def test_xml_is_sound_in_the_encoding_that_it_declares(
     if suffix in parts:
         written = zipfile.ZipFile(io.BytesIO(written)).read(parts[suffix])
     assert "ÑU €" in "".join(etree.fromstring(written).itertext())
+
+
+def test_a_catalogue_is_read_in_its_charset_and_written_in_utf_8() -> None:
+    text = 'msgid ""\nmsgstr "charset={}\\n"\n\nmsgid "año"\nmsgstr "{}"\n'
+    for name in ("ISO-8859-15", "windows-1252"):
+        written = translate_file(text.format(name, "").encode(name), "a.po", shout)
+        assert written.decode() == text.format("UTF-8", "AÑO")
+    with pytest.raises(UserError, match="expected a PO file, got LookupError"):
+        read(text.format("windows-9", "").encode("cp1252"), ".po")
 
 
 def test_a_page_is_read_and_written_in_the_charset_that_it_declares() -> None:

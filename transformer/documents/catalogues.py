@@ -1,12 +1,13 @@
 """Catalogues of translators: PO, XLIFF and TMX get what they lack; what is translated stays."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from transformer.config import UserError
 from transformer.documents import html
-from transformer.documents.passages import Options, Slices, Unit, Written
+from transformer.documents.passages import Opened, Options, Slices, Unit, Written, text_file
 
 _FIELD = re.compile(
     r"^(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"
@@ -16,6 +17,8 @@ _FIELD = re.compile(
 _PART = re.compile(r'"((?:[^"\\\n]|\\.)*+)"')
 _LANGUAGE = re.compile(r'("Language:[ \t]*+)[^"\\]*+(?=\\n")')
 _CHARSET = re.compile(r"(?<=charset=)[\w-]++")
+_CHARSET_NAMED = re.compile(rb"(?<=charset=)(?i:iso-?8859|windows-|cp|latin-?\d|koi8)[\w-]*+")
+HEAD = 4096  # bytes of a file in which its encoding is named
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
 _ESCAPED = re.compile(r"\\[ntr\"\\]")
 _WRITTEN = {char: code for code, char in _ESCAPES.items()}
@@ -23,6 +26,14 @@ _XLIFF = html.Language(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
     kept=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp"}),
 )
+
+
+def po_file(content: bytes | str, options: Options) -> Opened:
+    """A PO file in the encoding that its head names; it is written in UTF-8."""
+    if isinstance(content, bytes) and (named := _CHARSET_NAMED.search(content, 0, HEAD)):
+        name = codecs.lookup(named[0].decode()).name
+        content = _CHARSET.sub("UTF-8", content.decode(name), count=1)
+    return text_file(po)(content, options)
 
 
 def po(text: str, options: Options) -> Written:

@@ -67,6 +67,17 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
 def json_values(text: str, options: Options) -> Written:
     """The strings of JSON that are no keys."""
     json.loads(text)
+    return _json_strings(text, options)
+
+
+def json_lines(text: str, options: Options) -> Written:
+    """The same of JSON values, one a line."""
+    for line in filter(str.strip, text.split("\n")):
+        json.loads(line)
+    return _json_strings(text, options)
+
+
+def _json_strings(text: str, options: Options) -> Written:
     slices = Slices(text)
     key, keys = "", list[str]()
     for match in _JSON.finditer(text):

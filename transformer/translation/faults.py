@@ -215,8 +215,8 @@ def _is_spelled(number: str, spelled: Collection[str]) -> bool:
         return True
     if len(number) == 2 and number[1] != "0":
         return _is_spelled(number[0] + "0", spelled) and _is_spelled(number[1], spelled)
-    thousands = number.removesuffix("000")
-    return thousands != number and _is_spelled(thousands, spelled) and _is_spelled("1000", spelled)
+    thousands, is_round = number.removesuffix("000"), not SPELLED["1000"].isdisjoint(spelled)
+    return is_round and thousands != number and _is_spelled(thousands, spelled)
 
 
 def _roman(number: int) -> str:

@@ -125,7 +125,7 @@ def test_a_file_has_one_language_unless_each_line_is_asked(
     monkeypatch.chdir(folder / "in")
     assert ended("a.txt") == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[0] == "Hello."
+    assert out.splitlines()[0] in ("Hello.", "Hi.")
     assert "biblioteca" not in out
     assert err.startswith("translate: a.txt is a file and translated as one")
     assert ended("--per-line", "-i", "a.txt") == 0
@@ -137,7 +137,8 @@ def test_a_file_has_one_language_unless_each_line_is_asked(
 def test_a_text_in_neither_language_is_told(capsys: Captured) -> None:
     texts = ["Je voudrais un café s'il vous plaît.", "Quiero un café con leche, por favor."]
     assert ended(*texts) == 0
-    assert capsys.readouterr().err == "translate: 1: does not read like Spanish\n"
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("translate: 1: does not read like Spanish")
 
 
 def test_what_a_pdf_loses_is_told(tmp_path: Path, capsys: Captured) -> None:

@@ -20,7 +20,7 @@ DOCUMENTS = {
     for path in (
         *ROOT.glob("*.md"),
         *ROOT.glob("*/README.md"),
-        *ROOT.glob("checkpoints/e?-e?/*.md"),
+        *ROOT.glob("checkpoints/both/*.md"),
     )
 }
 README = DOCUMENTS["README.md"]

@@ -103,7 +103,7 @@ def _add_models(flags: argparse.ArgumentParser) -> None:
         help="source language (default: recognised)")  # fmt: skip
     add("-t", "--to", dest="tgt_lang", choices=LANGUAGES,
         help="target language (default: the other one)")  # fmt: skip
-    add("--model", help="checkpoint folder (default: checkpoints/FROM-TO)")
+    add("--model", help="checkpoint folder (default: the released one)")
     add_engine(flags)
     add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
 

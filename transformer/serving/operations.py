@@ -1,6 +1,6 @@
 """What each address of the API does, as OpenAPI has it: summaries, fields, answers, examples.
 
-The examples are of the released models.
+The examples are of the released model.
 """
 
 import dataclasses
@@ -29,10 +29,10 @@ FORMS = ("application/json", "application/x-www-form-urlencoded")
 HUNGRY = {"q": "Tengo hambre.", "source": "es", "target": "en"}
 LOOKED: dict[str, Any] = {
     "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
-    "ids": [292, 304, 345, 4606, 823, 270, 2],
-    "sourceWords": [["Tengo", 0, 2], ["hambre", 2, 3], [".", 3, 4]],
-    "targetWords": [["I'm", 0, 3, 0.5939], ["hungry", 3, 5, 0.8456], [".", 5, 6, 0.8997]],
-    "alignment": [[0.527, 0.053, 0.169], [0.008, 0.639, 0.109], [0.004, 0.015, 0.748]],
+    "ids": [319, 297, 381, 1452, 1017, 920, 272, 2],
+    "sourceWords": [["Tengo", 1, 3], ["hambre", 3, 4], [".", 4, 5]],
+    "targetWords": [["I'm", 0, 3, 0.6015], ["hungry", 3, 6, 0.6115], [".", 6, 7, 0.883]],
+    "alignment": [[0.447, 0.184, 0.025], [0.018, 0.765, 0.004], [0.041, 0.054, 0.841]],
 }  # fmt: skip
 
 
@@ -128,24 +128,23 @@ POSTS = {
         "Tell the words that may come next in the translation of a sentence",
         schema.Words, schema.Alternatives,
         {"after “I'm”": (
-            {**HUNGRY, "prefix": [292, 304, 345]},
+            {**HUNGRY, "prefix": [319, 297, 381]},
             {"alternatives": [
-                {"text": "hungry", "ids": [4606, 823], "probability": 0.8456, "known": True},
-                {"text": "feeling", "ids": [2384], "probability": 0.0063, "known": True},
-                {"text": "starving", "ids": [2308, 1530], "probability": 0.0024, "known": True},
-                {"text": "kind", "ids": [1594], "probability": 0.0016, "known": True},
-                {"text": "looking", "ids": [1701], "probability": 0.0009, "known": True},
-                {"text": "dizzy", "ids": [726, 3784, 325], "probability": 0.0004, "known": True},
-                {"text": "stuck", "ids": [1050, 344, 602], "probability": 0.0003, "known": True},
-                {"text": "stranded", "ids": [3011, 1321, 288], "probability": 0.0002,
-                 "known": True},
+                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.6115, "known": True},
+                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0225, "known": True},
+                {"text": "in", "ids": [284], "probability": 0.0092, "known": True},
+                {"text": "hunger", "ids": [10698], "probability": 0.0071, "known": True},
+                {"text": "famine", "ids": [759, 6284], "probability": 0.0044, "known": True},
+                {"text": "getting", "ids": [277, 3034], "probability": 0.0011, "known": True},
+                {"text": "honey", "ids": [1897, 7209], "probability": 0.0005, "known": True},
+                {"text": "stingying", "ids": [2111, 294, 348, 294], "probability": 0.0, "known": False},
             ]},
         )},
     ),
     "/continue_after": Operation(
         "Translate a sentence so that it begins with given pieces",
         schema.Part, schema.ContinueAfter,
-        {"after “I'm”": ({**HUNGRY, "prefix": [292, 304, 345]}, LOOKED)},
+        {"after “I'm”": ({**HUNGRY, "prefix": [319, 297, 381]}, LOOKED)},
     ),
 }  # fmt: skip
 FILE = Operation(

@@ -164,7 +164,7 @@ def test_slips_are_told_of_quietly_and_can_be_kept(page: Any) -> None:
 
 
 def test_unsure_words_are_marked_and_the_marks_can_be_put_away(page: Any) -> None:
-    page.fill("#source", "El carnicero vendió el buey al zapatero tuerto de la aldea vecina.")
+    page.fill("#source", "La costurera perdió el dedal en la buhardilla.")
     see(page, "#target .unsure >> nth=0").to_be_visible()
     marked = page.evaluate(
         """() => [...document.querySelectorAll("#target .word")].map((one) =>

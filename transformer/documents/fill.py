@@ -190,9 +190,9 @@ def aligned_parts(
     translations: Sequence["Said | Translation"],
     decode: DecodeConfig,
 ) -> list[Part]:
-    """Sentences, aligned where the model without a guard translates them in the same way.
+    """Sentences, aligned with their translations.
 
-    Those with the terms of a glossary are aligned too: the model is made to say them.
+    What the model says otherwise without a guard or a glossary, it is made to say.
     """
     from transformer.explain.alignment import align, align_with, can_align
 
@@ -202,7 +202,7 @@ def aligned_parts(
     for sentence, said in zip(sentences, translations, strict=True):
         own = aligned.get(sentence.text)
         if own and own.target != said.text:
-            own = align_with(plain, sentence.text, said.text, decode) if sentence.terms else None
+            own = align_with(plain, sentence.text, said.text, decode)
         parts.append(Part(sentence.text, said.text, own, said.warnings))
     return parts
 

@@ -5,8 +5,9 @@
 
 Every corpus in the folders after `--data` (or a source that `train.py` takes, such as
 `hub:Helsinki-NLP/opus-100:en-es`) is weighed by the first pattern of `mix.toml` that its name
-fits; a weight of 0 leaves it out. What stands after `--` goes on to `train.py`, whose settings it
-may replace. The same command goes on where a stopped run left off.
+fits, those of the phase before those of all; a weight of 0 leaves it out. What stands after `--`
+goes on to `train.py`, whose settings it may replace. The same command goes on where a stopped run
+left off.
 """
 
 import fnmatch
@@ -65,7 +66,8 @@ def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
     if phase not in phases:
         raise UserError(f"expected a phase of {mix}: {', '.join(phases)}; got {phase!r}")
     settings = dict(phases[phase])
-    weights = {**settings.pop("weights", {}), **recipe.get("weights", {})}
+    first = settings.pop("weights", {})
+    weights = {**first, **recipe.get("weights", {}), **first}  # its order, and its values
     return ["--train", *weighed(files_below(data, ENDINGS), weights), *flags(settings)]
 
 

@@ -197,6 +197,10 @@ class TrainConfig(NoiseConfig):
         0, "source plus target tokens of a micro-batch, padding counted; auto: by the size of the "
         "corpus", auto=True
     )  # fmt: skip
+    pad_multiple: int = option(
+        0, "lengths of a batch are padded to a multiple of this (4 or 8: few shapes, which a "
+        "processor prepares its products for once)"
+    )  # fmt: skip
     accumulate: int = option(1, "micro-batches of each process in an optimiser step")
     optimizer: Literal["auto", "adam", "muon"] = option(
         "auto", "muon: for the matrices, see `optim`; auto: that where --norm is pre, else adam"

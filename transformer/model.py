@@ -22,18 +22,18 @@ from torch.nn import functional as F
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
 
 
-def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids, filled up with padding on the right: -> (B, L)."""
-    length = max(len(row) for row in rows)
+def pad(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
+    """Rows of ids, filled up with padding on the right: -> (B, L), L a multiple as asked."""
+    length = -(-max(len(row) for row in rows) // multiple) * multiple
     table = np.full((len(rows), length), PAD_ID, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
     return torch.from_numpy(table)
 
 
-def source_batch(sources: Sequence[Sequence[int]]) -> Tensor:
+def source_batch(sources: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
     """Sources as the encoder reads them, each with its end mark: -> (B, S)."""
-    return pad([[*row, EOS_ID] for row in sources])
+    return pad([[*row, EOS_ID] for row in sources], multiple)
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:

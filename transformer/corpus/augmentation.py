@@ -108,4 +108,4 @@ def micro_batch(
         rng = random.Random(seed)
         new = [[resampled(x, data.tokenizer, alpha, max_len, rng) for x in p] for p in pairs]
         pairs = [(src, tgt) for src, tgt in new]
-    return collate(pairs)
+    return collate(pairs, config.pad_multiple or 1)

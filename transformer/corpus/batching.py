@@ -100,12 +100,12 @@ def _sizes(chunks: Chunks) -> Indices:
     return np.concatenate([np.empty(0, np.int64), *(np.diff(offsets) for offsets, _ in chunks)]) + 1
 
 
-def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
+def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int = 1) -> Batch:
     """Makes a batch of (source ids, target ids) without special ids."""
     return Batch(
-        src=source_batch([src for src, _ in pairs]),
-        tgt_in=pad([[BOS_ID, *tgt] for _, tgt in pairs]),
-        tgt_out=pad([[*tgt, EOS_ID] for _, tgt in pairs]),
+        src=source_batch([src for src, _ in pairs], multiple),
+        tgt_in=pad([[BOS_ID, *tgt] for _, tgt in pairs], multiple),
+        tgt_out=pad([[*tgt, EOS_ID] for _, tgt in pairs], multiple),
     )
 
 
@@ -162,13 +162,15 @@ def plan(
     seed: int,
     epoch: int,
     group: int = 1,
+    multiple: int = 1,
 ) -> list[Indices]:
     """The batches of one epoch, over all processes, their number a multiple of `group`.
 
-    `lengths` are those of all sources and targets, special ids included; each of `indices`
-    stands in exactly one batch. An example longer than the budget is a ValueError.
+    `lengths` are those of all sources and targets, special ids included, which are padded to a
+    `multiple`; each of `indices` stands in exactly one batch. An example longer than the budget
+    is a ValueError.
     """
-    src, tgt = lengths
+    src, tgt = (-(-side // multiple) * multiple for side in lengths)
     if not len(indices):
         raise ValueError("expected at least one example, got none")
     longest = int((src[indices] + tgt[indices]).max())

@@ -94,6 +94,14 @@ def keep_freed_memory() -> None:
         libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: nothing goes back to the system
 
 
+def remember_shapes() -> None:
+    """Lets oneDNN keep what it compiles for each shape of a batch: its own bound is soon reached.
+
+    To be called before the first product.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
+
+
 class StopRequest:
     """Notes SIGINT and SIGTERM instead of dying; a second one does what it always did."""
 

@@ -37,7 +37,7 @@ from transformer.training.trainer import Trainer
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
 LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad",
-         "warmup_ratio", "cooldown_ratio")  # fmt: skip
+         "warmup_ratio", "cooldown_ratio", "pad_multiple")  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
 logger = logging.getLogger(__name__)
 

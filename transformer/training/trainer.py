@@ -86,6 +86,7 @@ class Trainer:
     def run(self) -> Ending:
         """Trains until a limit, a signal or patience ends it; returns which."""
         runtime.keep_freed_memory()
+        runtime.remember_shapes()
         self.folder.path.mkdir(parents=True, exist_ok=True)
         self._started = time.monotonic() - self.state.seconds
         self._begin_stretch()
@@ -111,7 +112,10 @@ class Trainer:
         group = self.world_size * config.accumulate
         lengths = self.data.pairs.lengths
         try:
-            return batching.plan(lengths, indices, config.batch_tokens, config.seed, epoch, group)
+            return batching.plan(
+                lengths, indices, config.batch_tokens, config.seed, epoch, group,
+                config.pad_multiple or 1,
+            )  # fmt: skip
         except ValueError as error:
             raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
 

@@ -72,6 +72,23 @@ def test_batches_waste_little_on_padding() -> None:
     assert (src + tgt).sum() / cost > 0.9
 
 
+def test_lengths_in_multiples_make_few_shapes() -> None:
+    src, noise = random_lengths(4000)
+    tgt = src + noise // 8
+
+    def shapes(multiple: int) -> set[tuple[int, ...]]:
+        batches = plan((src, tgt), np.arange(4000), 2000, 0, 0, 1, multiple)
+        assert sorted(np.concatenate(batches).tolist()) == list(range(4000))
+        padded = [collate([([9] * (src[i] - 1), [9] * (tgt[i] - 1)) for i in b], multiple)
+                  for b in batches]  # fmt: skip
+        sizes = [(*b.src.shape, *b.tgt_in.shape) for b in padded]
+        assert all(rows * (s + t) <= 2000 for rows, s, _, t in sizes)
+        assert all(s % multiple == t % multiple == 0 for _, s, _, t in sizes)
+        return set(sizes)
+
+    assert len(shapes(4)) < len(shapes(1)) / 2
+
+
 def test_a_plan_is_a_function_of_its_arguments() -> None:
     lengths, every = random_lengths(200), np.arange(200)
     first = as_lists(plan(lengths, every, BUDGET, 1, 2, 4))

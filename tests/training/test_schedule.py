@@ -13,7 +13,7 @@ import pytest
 from scripts import train
 from tests.training.runs import N_PAIRS, Pairs, Start, command, prepare_pairs, state
 from transformer.checkpoint.locate import read_metrics
-from transformer.config import TrainConfig, model_config
+from transformer.config import TrainConfig, UserError, model_config
 from transformer.corpus.batching import TokenPairs
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
@@ -76,6 +76,13 @@ def test_open_settings_are_settled_by_rule_and_given_ones_stay(
     assert tuple(getattr(chosen, name) for name in names) == (*expected, 1024)
     goes_on = settled(TrainConfig(**given), model_config(preset), data, 1, None, goes_on=True)
     assert goes_on.learning_rate == min(expected[2], 0.00099 if preset == "small" else 0.5)
+
+
+def test_padding_that_would_pass_the_longest_input_is_refused(data: PreparedCorpus) -> None:
+    small = model_config("small")
+    assert settled(TrainConfig(pad_multiple=8), small, data, 1, None).pad_multiple == 8
+    with pytest.raises(UserError, match=f"divides --max-len {small.max_len}, got 7"):
+        settled(TrainConfig(pad_multiple=7), small, data, 1, None)
 
 
 def test_a_run_from_before_these_rules_keeps_its_settings(data: PreparedCorpus) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer.config import ModelConfig, TrainConfig
+from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.training.optimizer import PAPERS_WARMUP, papers_rate
 from transformer.training.run import TrainingState, limits_of, share_done
@@ -36,6 +36,11 @@ def settled(
     The warm-up of a new run stays open: the limits and, maybe, the pace decide it. One that
     `goes_on` with a model has a lower rate.
     """
+    if config.pad_multiple and model.max_len % config.pad_multiple:
+        raise UserError(
+            f"expected a --pad-multiple that divides --max-len {model.max_len}, got "
+            f"{config.pad_multiple}"
+        )
     values: Mapping[str, Any] = {**BEFORE, **(noted or {})}
     if noted is None:
         tokens = batch_tokens(data, processes * config.accumulate)

@@ -47,7 +47,10 @@ HOSTILE = {
     ".po": ['msgid "' + "\\a" * 50_000, 'msgid ""\n' * N, 'msgid "a"\nmsgstr ""\n' * N],
     ".xliff": ["<source>" * N, "<source>a" * N + "</source>" * N, "<source>a</source><target/>" * N,
                f"<source>a</source><target a='{' ' * 60_000}'></target>",
-               f"<source>a{'<x/>&lt;3/&gt;' * N}</source>"],
+               f"<source>a{'<x/>&lt;3/&gt;' * N}</source>",
+               f"<source>a{'<bx/>b' * N}{'<ex/>c' * N}</source>",
+               f"<source>{''.join(f'a<bx id={n!r}/>b<ex rid={n!r}/>' for n in map(str, range(N)))}"
+               "</source>"],
     ".tmx": ["<tu>" * N + "</tu>" * N, "<tu><tuv xml:lang='es'>a</tuv>" * N + "</tu>" * N],
     ".odt": ["<text:p>a<text:span>" * N, "<text:p>" * N + "a" + "</text:p>" * N,
              f"<text:p>a {SPAN * N}</text:p>", f"<text:p {'a=1 ' * N}>a</text:p>",

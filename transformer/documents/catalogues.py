@@ -1,8 +1,12 @@
-"""Catalogues of translators: PO, XLIFF and TMX get what they lack; what is translated stays."""
+"""Catalogues of translators: PO, XLIFF and TMX get what they lack; what is translated stays.
+
+Codes that begin and end a format (bpt and ept, bx and ex, sc and ec) are read as the tags of an
+element, so that words stay between them.
+"""
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from transformer.config import UserError
@@ -26,6 +30,8 @@ _XLIFF = html.Language(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
     kept=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp"}),
 )
+_BEGIN, _END = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}
+_NUMBERS = ("startref", "rid", "i", "id")  # the first of these attributes tells what it belongs to
 
 
 def po_file(content: bytes | str, options: Options) -> Opened:
@@ -93,7 +99,7 @@ class _Catalogue:
     def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
         """A copy of tokens behind a place, and something around it."""
         copies = [replace(token) for token in self.tokens[first:stop]]
-        self.units += html.lines(copies, _XLIFF)
+        self.units += html.lines(copies, _paired(copies))
         before, behind = (html.Token(text, "block") for text in around)
         self._added[place] = [before, *copies, behind]
 
@@ -104,6 +110,24 @@ class _Catalogue:
             for place, token in enumerate(self.tokens)
             for written in (token, *self._added.get(place, ()))
         )
+
+
+def _paired(tokens: Sequence[html.Token]) -> html.Language:
+    """Makes tags of the codes that begin and end a format; what then is inline."""
+    codes = [token for token in tokens if token.kind == "kept" and token.name in _BEGIN | _END]
+    numbers = [_number(token.source) for token in codes]
+    ends = {n for n, token in zip(numbers, codes, strict=True) if token.name in _END}
+    paired = ends & {n for n, token in zip(numbers, codes, strict=True) if token.name in _BEGIN}
+    for number, token in zip(numbers, codes, strict=True):
+        if number in paired:  # the other one may be in another segment
+            token.kind, token.name = "open" if token.name in _BEGIN else "close", number
+    return replace(_XLIFF, inline=_XLIFF.inline | paired)
+
+
+def _number(code: str) -> str:
+    """The number that a code shares with its other end, which no name of an element is like."""
+    values = html.values_of(next(html.scan(code, is_xml=True)).source)
+    return "#" + next((values[name] for name in _NUMBERS if name in values), "")
 
 
 def xliff(text: str, options: Options) -> Written:

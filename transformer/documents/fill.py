@@ -7,7 +7,7 @@ does not tell, or what must stay does not come out once, the stretches between a
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -92,7 +92,7 @@ async def _fill(
 
 
 def _keeps(passage: Passage, marked: MarkedText) -> bool:
-    """Whether all that stays has come out once, no words between lost, and every mark."""
+    """Whether all that stays has come out once, no words between lost, and every mark, once."""
     if passage.kept:
         text = text_of_marked(marked)
         counts = Counter(match.group() for match in KEPT.finditer(text))
@@ -100,7 +100,7 @@ def _keeps(passage: Passage, marked: MarkedText) -> bool:
             return False
         if {*_TOUCHING.findall(text)} - {*_TOUCHING.findall(passage.text)}:
             return False
-    return len({mark for _, mark in marked} - {None}) == len(passage.marks)
+    return len([mark for _, mark in marked if mark is not None]) == len(passage.marks)
 
 
 async def _apart(passages: Sequence[Passage], translate: Translate) -> list[MarkedText]:
@@ -144,7 +144,17 @@ async def _by_attention(
             (marked,) = await _apart([Passage(part.text, tuple(spans))], translate)
         pieces += [(text, None if mark is None else clipped[mark][1]) for text, mark in marked]
         warnings += part.warnings
-    return marked_text(pieces), warnings
+    return marked_text(_in_one(pieces)), warnings
+
+
+def _in_one(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str, int | None]]:
+    """A mark of several sentences in one stretch, with what came to stand inside of it."""
+    last = {mark: place for place, (_, mark) in enumerate(pieces) if mark is not None}
+    inside, end = None, -1
+    for place, (text, mark) in enumerate(pieces):
+        if place > end:
+            inside, end = mark, place if mark is None else last[mark]
+        yield text, inside
 
 
 def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
@@ -157,7 +167,10 @@ def _projected(part: Part, marks: Sequence[Span]) -> MarkedText:
         raise ValueError("expected a sentence whose words are aligned")
     names = part.aligned.source_words, part.aligned.target_words
     words = [word.text for word in names[0]], [word.text for word in names[1]]
-    return project_markup((part.text, part.target), marks, words, part.aligned.alignment())
+    marked = project_markup((part.text, part.target), marks, words, part.aligned.alignment())
+    if not all(text for text, _ in marked):
+        raise ValueError("expected a word for each mark")
+    return marked
 
 
 def translate_file(

@@ -176,7 +176,7 @@ YAML_RAISED = raised(
         (
             ".json",
             '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {no} other {no}}", "2a b"]',
-            '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {no} other {no}}", "2A B"]',
+            '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {NO} other {NO}}", "2A B"]',
         ),
         (
             ".html",

@@ -42,7 +42,10 @@ HOSTILE = {
               "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
     ".vtt": [CUE + "&lt;1/&gt; <c>a</c>" * N],
     ".csv": ['"' * 60_001, '"a,' * 20_000, "a," * N + "\n" + "b," * N],
-    ".json": ['["' + "\\\\" * 50_000 + '"]', '{"a": "b", ' * N, "[1e" + "9" * N + "]"],
+    ".json": ['["' + "\\\\" * 50_000 + '"]', '{"a": "b", ' * N, "[1e" + "9" * N + "]",
+              *(f'["{unit * N}{end * N}"]' for unit, end in
+                (("{a,select,other{", ""), ("{a,plural,other{b", "}}"), ("'{", "{a}"),
+                 ("{a} b", ""), ("{a,date,'", ""), ("{a,plural,other{b}}", ""), ("{a , ", "")))],
     ".yaml": [f"{LAUGHS}? *a98\n: hola", "- a b\n" * N, "a: b\n" + "  b\n" * N, "a: " + "!x " * N],
     ".po": ['msgid "' + "\\a" * 50_000, 'msgid ""\n' * N, 'msgid "a"\nmsgstr ""\n' * N],
     ".xliff": ["<source>" * N, "<source>a" * N + "</source>" * N, "<source>a</source><target/>" * N,

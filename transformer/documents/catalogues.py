@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from transformer.config import UserError
 from transformer.documents import html
-from transformer.documents.passages import Opened, Options, Slices, Unit, Written, text_file
+from transformer.documents.passages import Opened, Options, Unit, Written, text_file
+from transformer.documents.slices import Slices
 
 _FIELD = re.compile(
     r"^(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"

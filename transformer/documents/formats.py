@@ -20,10 +20,10 @@ from transformer.documents.passages import (
     Opened,
     Options,
     Passage,
-    Slices,
     Written,
     text_file,
 )
+from transformer.documents.slices import Slices
 from transformer.text.markup import MarkedText
 
 _HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")

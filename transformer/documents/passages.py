@@ -23,7 +23,10 @@ _DECLARED = re.compile(
 _CODE = re.compile(  # letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st
     r"\s*+(?!\d++(?:st|nd|rd|th)\b)(?=[!-~]*?\d)(?=[!-~]*?[A-Za-z])[!-~]++\s*+"
 )
-_ICU = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+TYPED = re.compile(  # an argument of an ICU message, sound or not
+    r"\{\s*+[\w.-]++[\s,]++(?:(?:plural|select|selectordinal)\b"
+    r"|(?:number|date|time|spellout|ordinal|duration|choice)\s*+[,}])"
+)
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
@@ -56,7 +59,7 @@ Written = tuple[Units, Callable[[], str]]  # the same of a text
 
 def has_words(text: str) -> bool:
     """Whether there is something to translate: a letter, not of a code, a date or ICU's rules."""
-    return any(map(str.isalpha, text)) and not _CODE.fullmatch(text) and not _ICU.search(text)
+    return any(map(str.isalpha, text)) and not _CODE.fullmatch(text) and not TYPED.search(text)
 
 
 def encoding_of(content: bytes) -> tuple[str, bytes]:
@@ -97,38 +100,6 @@ def text_file(
         return units, lambda: mark + finish().encode(encoding, "xmlcharrefreplace")
 
     return opened
-
-
-class Slices:
-    """A text of which some slices are passages; every other character stays as it is."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._parts = text, list[str]()
-        self.units: list[Unit] = []
-        self.end = 0  # of the last slice
-
-    def replace(self, start: int, stop: int, text: str) -> int:
-        """Writes another text behind the last slice; gives its place."""
-        self._parts += [self._text[self.end : start], text]
-        self.end = stop
-        return len(self._parts) - 1
-
-    def translate(self, start: int, stop: int, said: str, render: Callable[[str], str]) -> None:
-        """A slice that says a text; without words, or where that does not change, it stays."""
-        if not has_words(said):
-            return
-        place = self.replace(start, stop, self._text[start:stop])
-
-        def put(marked: MarkedText) -> None:
-            if plain(marked) != said:
-                self._parts[place] = render(plain(marked))
-
-        self.units.append((Passage(said), put))
-
-    def written(self) -> Written:
-        """The passages, and the text with their translations."""
-        rest = self._text[self.end :]
-        return self.units, lambda: "".join([*self._parts, rest])
 
 
 class Line(Generic[T]):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.passages import Options, Slices, Written
+from transformer.documents.passages import Options, Written
+from transformer.documents.slices import Slices
 
 _JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write

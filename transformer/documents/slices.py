@@ -1,0 +1,52 @@
+"""Texts of which some slices are translated: values, entries of catalogues, lines."""
+
+from collections.abc import Callable
+
+from transformer.documents.messages import Message
+from transformer.documents.passages import Passage, Unit, Written, has_words, plain
+from transformer.text.markup import MarkedText
+
+
+class Slices:
+    """A text of which some slices are passages; every other character stays as it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._parts = text, list[str]()
+        self.units: list[Unit] = []
+        self.end = 0  # of the last slice
+        self._messages: list[tuple[int, Message, Callable[[str], str]]] = []
+
+    def replace(self, start: int, stop: int, text: str) -> int:
+        """Writes another text behind the last slice; gives its place."""
+        self._parts += [self._text[self.end : start], text]
+        self.end = stop
+        return len(self._parts) - 1
+
+    def translate(self, start: int, stop: int, said: str, render: Callable[[str], str]) -> None:
+        """A slice that says a text or a message; without words, or without a change, it stays."""
+        message = Message(said)
+        if message.units:
+            place = self.replace(start, stop, self._text[start:stop])
+            self._messages.append((place, message, render))
+            self.units += message.units
+        if message or not has_words(said):
+            return
+        place = self.replace(start, stop, self._text[start:stop])
+
+        def put(marked: MarkedText) -> None:
+            if plain(marked) != said:
+                self._parts[place] = render(plain(marked))
+
+        self.units.append((Passage(said), put))
+
+    def written(self) -> Written:
+        """The passages, and the text with their translations."""
+        rest = self._text[self.end :]
+
+        def finish() -> str:
+            for place, message, render in self._messages:
+                if (said := message.written()) != message.text:
+                    self._parts[place] = render(said)
+            return "".join([*self._parts, rest])
+
+        return self.units, finish

@@ -54,6 +54,10 @@ def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
         ("$1.27 billion was lost.", "Se perdieron 1.270 millones de dólares."),
         ("Cierra a las 18.30.", "It closes at 6.30 p.m."),
         ("Abre de 7.00 a 10.30.", "It opens from 7 a.m. to 10:30 a.m."),
+        ("Perdieron 3.000 millones.", "They lost three billion."),
+        ("Some 150 people, then 230.", "Unas ciento cincuenta personas y doscientas treinta."),
+        ("Ciento doce pasos y 250 más: 112.", "One hundred twelve, and two hundred fifty more."),
+        ("thx 4 everything, see every1 l8r", "gracias x todo, nos vemos luego"),
         ("There were 45 of them, and 80,000 euros.", "Eran cuarenta y cinco, y ochenta mil euros."),
     ],
 )
@@ -70,6 +74,10 @@ def test_what_is_right_is_no_fault(source: str, output: str) -> None:
         ("200 millones de dólares.", "20 billion dollars.", "200"),
         ("Cierra a las 18.30.", "It closes at 7.30 p.m.", "18.30"),
         ("There were 45 of them.", "Eran cuarenta y seis.", "45"),
+        ("There were 150 of them.", "Eran ciento sesenta.", "150"),
+        ("Perdieron 3.000 millones.", "They lost four billion.", "3.000"),
+        ("buy 4 apples", "compra manzanas", "4"),
+        ("thx 4 the 5 eggs", "gracias por los huevos", "5"),
     ],
 )
 def test_a_number_that_differs_is_lost_in_whatever_form(

@@ -27,6 +27,7 @@ _MARKS = str.maketrans(dict.fromkeys(",.;:!?¡¿\"'()[]«»“”‘’—–…
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_TOKEN = re.compile(r"\w+")
 FOURFOLD = [4 * letter for letter in "abcdefghijklmnopqrstuvwxyzáéíóúüñ"]  # no word has that
 _WITHIN = re.compile(r"(\w{2,12}?)\1\1")
 _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice dos
@@ -50,6 +51,13 @@ _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
 HALF = frozenset(("half", "media", "quarter", "cuarto"))
+# Who writes like this writes 2 for "to", 4 for "for", 1 for "one": no numbers.
+_CHATS = """u ur r n thx pls plz tmrw luv idk lol lmao sry bc cuz im ill dont cant didnt whats whos
+    theyre theres its wanna gonna gimme smth hey hehe ok"""
+_CHAT = frozenset(_CHATS.split())
+_CHATTED = re.compile(
+    r"(?:any|every|some|no)1|(?:[bhmw]|gr|l|str)8r?|b4|4(?:get|give|ever)\w*|2(?:day|mrw|nite)|salu2"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +197,20 @@ def _lost(source: str, output: str) -> list[str]:
             continue
         if there & forms or any(_is_spelled(form, spelled) for form in forms):
             continue
+        if len(number) == 1 and _is_word(source, match.start()):
+            continue
         if _roman(int(_bare(number))) not in numerals:
             lost[number] = None
-    scaled = _scaled(source, output) if lost else set()
-    return [number for number in lost if scaled.isdisjoint(_values(number))]
+    if not lost or not _is_rescaled(source, output):
+        return [*lost]
+    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
+    return [
+        number for number in lost
+        if not any(
+            scaled in values or _is_spelled(str(scaled), spelled)
+            for value in _values(number) for scaled in (value * 1000, value / 1000)
+        )
+    ]  # fmt: skip
 
 
 def _forms(number: str, before: str, after: str) -> set[str]:
@@ -215,6 +233,12 @@ def _is_spelled(number: str, spelled: Collection[str]) -> bool:
         return True
     if len(number) == 2 and number[1] != "0":
         return _is_spelled(number[0] + "0", spelled) and _is_spelled(number[1], spelled)
+    if len(number) == 3 and not number.endswith("00"):
+        hundreds, rest = number[0] + "00", number[1:].lstrip("0")
+        return _is_spelled(rest, spelled) and (
+            _is_spelled(hundreds, spelled)
+            or ("hundred" in spelled and _is_spelled(number[0], spelled))
+        )
     thousands, is_round = number.removesuffix("000"), not SPELLED["1000"].isdisjoint(spelled)
     return is_round and thousands != number and _is_spelled(thousands, spelled)
 
@@ -228,15 +252,20 @@ def _roman(number: int) -> str:
     return letters
 
 
-def _scaled(source: str, output: str) -> set[Fraction]:
-    """The numbers of the output as the source has them, where millones are said as billions."""
-    if not any(
+def _is_rescaled(source: str, output: str) -> bool:
+    """Whether one says millones where the other says billions."""
+    return any(
         any(map(one.__contains__, _MILLIONS)) and any(map(other.__contains__, _BILLIONS))
         for one, other in ((source, output), (output, source))
-    ):
-        return set()
-    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
-    return {value * factor for value in values for factor in (1000, Fraction(1, 1000))}
+    )
+
+
+def _is_word(text: str, place: int) -> bool:
+    """Whether the digit at a place is a word, or in one, as chats have it: any1, thx 4 all."""
+    token = next(m.group() for m in _TOKEN.finditer(text) if m.start() <= place < m.end()).lower()
+    if token in "124":
+        return not _CHAT.isdisjoint(words(text))
+    return _CHATTED.fullmatch(token) is not None
 
 
 def _values(number: str) -> set[Fraction]:

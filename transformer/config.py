@@ -250,7 +250,7 @@ class TrainConfig(NoiseConfig):
             "0 <= {} <= 1": f"{NOISES} cooldown_ratio",
             "{} >= 1": "accumulate save_every eval_every log_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
-            "eval_pairs sample_alpha seed learning_rate",
+            "eval_pairs sample_alpha seed learning_rate pad_multiple",
             "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
             "0 <= {} < 1": "label_smoothing ema",
         }, {

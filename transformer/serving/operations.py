@@ -31,8 +31,8 @@ LOOKED: dict[str, Any] = {
     "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
     "ids": [319, 297, 381, 1452, 1017, 920, 272, 2],
     "sourceWords": [["Tengo", 1, 3], ["hambre", 3, 4], [".", 4, 5]],
-    "targetWords": [["I'm", 0, 3, 0.6015], ["hungry", 3, 6, 0.6115], [".", 6, 7, 0.883]],
-    "alignment": [[0.447, 0.184, 0.025], [0.018, 0.765, 0.004], [0.041, 0.054, 0.841]],
+    "targetWords": [["I'm", 0, 3, 0.5646], ["hungry", 3, 6, 0.733], [".", 6, 7, 0.8865]],
+    "alignment": [[0.496, 0.079, 0.015], [0.011, 0.68, 0.002], [0.01, 0.029, 0.801]],
 }  # fmt: skip
 
 
@@ -117,7 +117,7 @@ POSTS = {
         "Tell the language of a text", list[schema.Detected], schema.Detect,
         {"Spanish": (
             {"q": "Tengo hambre."},
-            [{"confidence": 93.7, "language": "es"}, {"confidence": 6.3, "language": "en"}],
+            [{"confidence": 93.3, "language": "es"}, {"confidence": 6.7, "language": "en"}],
         )},
     ),
     "/inspect": Operation(
@@ -130,14 +130,14 @@ POSTS = {
         {"after “I'm”": (
             {**HUNGRY, "prefix": [319, 297, 381]},
             {"alternatives": [
-                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.6115, "known": True},
-                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0225, "known": True},
-                {"text": "in", "ids": [284], "probability": 0.0092, "known": True},
-                {"text": "hunger", "ids": [10698], "probability": 0.0071, "known": True},
-                {"text": "famine", "ids": [759, 6284], "probability": 0.0044, "known": True},
-                {"text": "getting", "ids": [277, 3034], "probability": 0.0011, "known": True},
-                {"text": "honey", "ids": [1897, 7209], "probability": 0.0005, "known": True},
-                {"text": "stingying", "ids": [2111, 294, 348, 294], "probability": 0.0,
+                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.733, "known": True},
+                {"text": "famine", "ids": [759, 6284], "probability": 0.0188, "known": True},
+                {"text": "hunger", "ids": [10698], "probability": 0.009, "known": True},
+                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0079, "known": True},
+                {"text": "in", "ids": [284], "probability": 0.004, "known": True},
+                {"text": "getting", "ids": [277, 3034], "probability": 0.001, "known": True},
+                {"text": "stiff", "ids": [2111, 3853], "probability": 0.0005, "known": True},
+                {"text": "Hunking", "ids": [2179, 293, 2186], "probability": 0.0004,
                  "known": False},
             ]},
         )},

@@ -23,6 +23,7 @@ def take(url: str, folder: Path) -> None:
         page.goto(url + TEXT)
         page.locator("#target .word", has_text=WORD).first.click()
         page.locator("#options .change b").first.wait_for()
+        page.locator("#menu-said:empty").wait_for(state="attached")  # every word is looked up
         page.mouse.move(0, 0)
         page.screenshot(path=folder / "page.png")
         page.click("#menu-look")

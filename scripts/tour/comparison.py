@@ -43,7 +43,7 @@ class Settings:
     dev: str = str(ROOT / "data" / "dev.tsv")
     test: str = str(ROOT / "data" / "test.tsv")
     langs: Direction = ("es", "en")
-    max_pairs: int = 14_689  # of train, the first ones: more take longer and show the same
+    max_pairs: int = 14_689  # of train, the first ones
     epochs: int = 5
     vocab_size: int = 2000
     batch_tokens: int = 2048

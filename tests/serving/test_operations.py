@@ -123,12 +123,12 @@ def test_a_file_comes_with_what_is_to_check(
 
 
 def test_slips_stay_where_they_are_wanted(released: Any) -> None:
-    fields = {"q": "<p>qiero comer <b>una mnzana</b>.</p>", "source": "es", "target": "en"}
+    fields = {"q": "<p>Qiero comer <b>una mnzana</b>.</p>", "source": "es", "target": "en"}
     ways: list[tuple[str, dict[str, Any]]] = [("/translate", {"format": "html"}), ("/inspect", {})]
     for path, way in ways:
         undone = released.post(path, **fields, **way).text
         stays = released.post(path, **fields, **way, spelling=False).text
         assert "read as" in undone
-        assert "apple" in undone.lower()
+        assert "apple" in undone
         assert "read as" not in stays
         assert "apple" not in stays

@@ -263,7 +263,7 @@ def _is_rescaled(source: str, output: str) -> bool:
 def _is_word(text: str, place: int) -> bool:
     """Whether the digit at a place is a word, or in one, as chats have it: any1, thx 4 all."""
     token = next(m.group() for m in _TOKEN.finditer(text) if m.start() <= place < m.end()).lower()
-    if token in "124":
+    if token in ("1", "2", "4"):
         return not _CHAT.isdisjoint(words(text))
     return _CHATTED.fullmatch(token) is not None
 

@@ -28,8 +28,6 @@ from transformer.config import (
     TrainConfig,
     UserError,
 )
-from transformer.evaluation.report import table
-from transformer.training.fine_tune import FineTuneRequest, fine_tune
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, train
 
@@ -129,11 +127,15 @@ def run(args: argparse.Namespace) -> None:
     """Trains, and prints the scores of the test sets and where their report is."""
     request = _request(args)
     if args.fine_tune:
+        from transformer.training.fine_tune import FineTuneRequest, fine_tune
+
         more = {"mix": tuple(args.mix), "general": tuple(args.general_dev)}
         result = fine_tune(FineTuneRequest(run=request, **more))
     else:
         result = train(request)
     if result.report:
+        from transformer.evaluation.report import table
+
         print(f"{table(result.report)}\n\n{result.page}")
 
 

@@ -25,6 +25,12 @@ def python(*arguments: object, text: str = "", **more: str) -> "subprocess.Compl
     )  # fmt: skip
 
 
+def quiet(code: str) -> None:
+    """Runs a program in a fresh interpreter; it must say nothing and end well."""
+    done = python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def tsv(path: Path, pairs: Iterable[tuple[str, str]]) -> Path:
     """A corpus of Spanish and English in a file."""
     path.write_text("es\ten\n" + "".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")

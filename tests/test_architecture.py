@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT, python
+from tests.processes import ROOT, quiet
 
 PACKAGE = ROOT / "transformer"
 # A package imports itself and those before it.
@@ -95,12 +95,6 @@ def test_only_the_command_line_prints(path: Path) -> None:
     calls = (node for node in ast.walk(TREES[path]) if isinstance(node, ast.Call))
     to_stderr = {"command.py"}  # why a command ends
     assert path.name in to_stderr or not [c for c in calls if ast.unparse(c.func) == "print"]
-
-
-def quiet(code: str) -> None:
-    """Runs a program in a fresh interpreter; it must say nothing and end well."""
-    done = python("-c", code)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def dotted(path: Path) -> str:

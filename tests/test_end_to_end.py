@@ -70,3 +70,23 @@ def test_from_a_corpus_to_the_report_of_a_model(phrases: Pairs, tmp_path: Path) 
         "chrF2": pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score),
         "TER": pytest.approx(sacrebleu.corpus_ter(hypotheses, references).score),
     }
+
+
+COUNT = """
+files = {m.__file__ for n, m in sys.modules.items() if n.startswith("transformer.")}
+assert len([f for f in files if not f.endswith("__init__.py")]) <= 23, sorted(files)
+"""
+
+
+def test_a_translation_touches_few_files() -> None:
+    said = python("-c", f"import sys\nfrom transformer.cli import main\nmain(['x'])\n{COUNT}")
+    assert said.returncode == 0, said.stderr
+
+
+def test_two_steps_of_training_touch_few_files(phrases: Pairs, tmp_path: Path) -> None:
+    train, settings = tsv(tmp_path / "train.tsv", phrases[:200]), {**SETTINGS, "max-steps": 2}
+    files = {"train": train, "cache": tmp_path / "cache", "output": tmp_path / "run"}
+    flags = [f"--{name}={value}" for name, value in {**files, **settings}.items()]
+    code = f"import sys\nfrom scripts.train import main\nassert main({flags!r}) == 0\n{COUNT}"
+    said = python("-c", code, ACCELERATE_USE_CPU="true")
+    assert said.returncode == 0, said.stderr

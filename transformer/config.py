@@ -173,6 +173,11 @@ class NoiseConfig:
     def __post_init__(self) -> None:
         reject(self, {"0 <= {} <= 1": NOISES}, self._noise_rules())
 
+    @property
+    def has_noise(self) -> bool:
+        """Whether anything is ever altered."""
+        return any(getattr(self, name) for name in NOISES.split())
+
     def _noise_rules(self) -> dict[str, bool]:
         styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
         return {f"caps, title, joined and copied of 1 together, not {styles:.3g}": styles <= 1}

@@ -116,12 +116,13 @@ def test_any_pair_can_be_altered_and_always_in_the_same_way(
 
 
 def test_every_rate_of_the_config_has_an_alteration() -> None:
-    assert set(noise.NAMES) == {field.name for field in dataclasses.fields(NoiseConfig)}
+    names = {*noise.OTHERS, *noise.TYPED, *noise.STYLES, "noise_names"}
+    assert names == {field.name for field in dataclasses.fields(NoiseConfig)}
     # Runs that began with the preset before there were other names go on as they were.
-    assert {*NOISE_PRESETS["robust"], "noise_names"} == set(noise.NAMES)
-    assert not noise.is_on(NoiseConfig())
-    for name in noise.NAMES:
-        assert noise.is_on(NoiseConfig(**{name: 0.01}))
+    assert {*NOISE_PRESETS["robust"], "noise_names"} == names
+    assert not NoiseConfig().has_noise
+    for name in names:
+        assert NoiseConfig(**{name: 0.01}).has_noise
 
 
 def test_pairs_and_batches_are_altered_as_often_as_the_config_says() -> None:

@@ -84,7 +84,7 @@ def test_a_term_that_the_model_loses_or_doubles_is_there_or_is_a_warning(
     candidates = (Candidate(text=says, score=-1.0, tokens=("x",)),)
     mute = Translator.load(random_checkpoint, "cpu")
     monkeypatch.setattr(
-        "transformer.translation.guard.translate_terms",
+        "transformer.translation.terms.translate_terms",
         lambda translator, sentences, decode: [candidates for _ in sentences],
     )
     monkeypatch.setattr(

@@ -10,7 +10,6 @@ import numpy as np
 
 from transformer.config import TrainConfig
 from transformer.corpus.batching import Batch, collate
-from transformer.corpus.noise import _SLOT, STYLES, draw, draw_share, draw_style, is_on
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 
@@ -40,6 +39,8 @@ def apply_noise(
     In another style a batch may take more pieces: pairs beyond its budget are then left out.
     Where single pairs are altered, one that would widen the batch by much stays as it was.
     """
+    from transformer.corpus.noise import _SLOT, STYLES, draw, draw_share, draw_style
+
     rng = random.Random(seed)
     name, share = draw_style(config, rng), draw_share(config, rng)
     style = STYLES.get(name)
@@ -102,7 +103,7 @@ def micro_batch(
 ) -> Batch:
     """The named pairs, padded; under subword sampling (Kudo 2018) and noise as the config says."""
     pairs = [data.pairs[int(i)] for i in rows]
-    if is_on(config):
+    if config.has_noise:
         pairs = apply_noise(pairs, data.tokenizer, config, max_len, derive_seed(seed, 1))
     if alpha := config.sample_alpha:
         rng = random.Random(seed)

@@ -167,12 +167,6 @@ OTHERS: Mapping[str, Alteration] = {"noise_slots": slots, "noise_typos": typos}
 STYLES: Mapping[str, Alteration | None] = {  # None: it is made of several pairs
     "noise_caps": caps, "noise_title": title, "noise_copied": copied, "noise_joined": None,
 }  # fmt: skip
-NAMES = (*OTHERS, *TYPED, *STYLES, "noise_names")
-
-
-def is_on(config: NoiseConfig) -> bool:
-    """Whether anything is ever altered."""
-    return any(getattr(config, name) for name in NAMES)
 
 
 def draw_share(config: NoiseConfig, rng: random.Random) -> float:

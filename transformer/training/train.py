@@ -6,10 +6,9 @@ import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformer import plots
-from transformer.checkpoint import initialize, weights
+from transformer.checkpoint import weights
 from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
@@ -26,14 +25,15 @@ from transformer.config import (
 from transformer.corpus.cleaning import DropReason
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
-from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
-from transformer.evaluation.report import Report
 from transformer.files import locked, write_text
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import pieces_of_epoch, settled
 from transformer.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from transformer.evaluation.report import Report
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
 LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad",
@@ -88,7 +88,7 @@ class TrainResult:
 
     ending: Ending
     state: TrainingState
-    report: Report | None = None
+    report: "Report | None" = None
     page: Path | None = None
 
 
@@ -124,6 +124,8 @@ def _train(
         check_same_run(request.output, _settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
     if before:
+        from transformer.checkpoint import initialize
+
         start = initialize.weights_for(before, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
@@ -137,6 +139,8 @@ def _train(
     if main:
         _draw(request.output)
     if main and request.test and result.ending is not Ending.STOPPED:
+        from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
+
         best = str(request.output / BEST)
         report, folder = evaluate(EvaluationRequest(model=best, tests=request.test))
         result = dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
@@ -152,6 +156,8 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
         model = dataclasses.replace(before.model.config, **request.shape)
     except ValueError as error:
         raise UserError(str(error)) from error
+    from transformer.checkpoint import initialize
+
     initialize.check_growth(before.model.config, model)
     return model
 
@@ -217,6 +223,8 @@ def _settings(
 
 def _draw(folder: Path) -> None:
     """Curves of the run's records; none without the extra `plots`."""
+    from transformer import plots
+
     records = read_metrics(folder)
     if not records:
         return

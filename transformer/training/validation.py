@@ -7,11 +7,9 @@ import torch
 
 from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
-from transformer.evaluation.metrics import bleu
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.loss import cross_entropy
-from transformer.translation.translator import Translator
 
 MOST = 8192  # tokens of a batch of validation, all of whose logits exist at once
 
@@ -66,6 +64,9 @@ class Validation:
 
         Of several directions, `bleu` is the mean and each has its own beside it.
         """
+        from transformer.evaluation.metrics import bleu
+        from transformer.translation.translator import Translator
+
         scores = {"loss": self.loss(model)}
         each: dict[str, float] = {}
         for langs, pairs in self.translated.items():

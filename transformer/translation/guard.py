@@ -23,7 +23,6 @@ from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
 from transformer.translation.faults import Fault, faults, n_times, severity
 from transformer.translation.preprocess import ModelInput, SourceSentence
-from transformer.translation.terms import translate_terms
 from transformer.translation.translator import (
     GREEDY,
     Candidate,
@@ -170,7 +169,9 @@ class GuardedTranslator(TextTranslator):
             best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
-        for searched in (config, wide):
+        for searched in (config, wide) if waiting else ():
+            from transformer.translation.terms import translate_terms
+
             placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)
             for i, candidates in zip(waiting, placed, strict=True):
                 ranked, wrong = self._ranked(sentences[i], candidates)

@@ -25,13 +25,13 @@ class Slices:
     def translate(self, start: int, stop: int, said: str, render: Callable[[str], str]) -> None:
         """A slice that says a text or a message; without words, or without a change, it stays."""
         message = Message(said)
-        if message.units:
-            place = self.replace(start, stop, self._text[start:stop])
-            self._messages.append((place, message, render))
-            self.units += message.units
-        if message or not has_words(said):
+        if not message.units and (message or not has_words(said)):
             return
         place = self.replace(start, stop, self._text[start:stop])
+        if message.units:
+            self._messages.append((place, message, render))
+            self.units += message.units
+            return
 
         def put(marked: MarkedText) -> None:
             if plain(marked) != said:

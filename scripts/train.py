@@ -20,6 +20,7 @@ from transformer.config import (
     FINE_TUNE,
     FINE_TUNE_LIMITS,
     NOISE_PRESETS,
+    NOISES,
     PRESETS,
     CorpusConfig,
     Direction,
@@ -37,7 +38,6 @@ OWN_CORPUS = {  # what a run without --train does: about three minutes on two CP
     "optimizer": "adam", "schedule": "paper", "max_steps": 1250, "save_every": 250,
     "eval_every": 250, "eval_pairs": 200,
 }  # fmt: skip
-NOISE = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    add_arguments(parser, TrainConfig, skip=NOISE)
+    add_arguments(parser, TrainConfig, skip=NOISES)
     add("--noise", choices=sorted(NOISE_PRESETS), default="none",
         help="how often training alters its pairs (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)

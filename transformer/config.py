@@ -171,19 +171,19 @@ class NoiseConfig:
     noise_copied: float = option(0.0, "share of the batches with something to copy put in")
 
     def __post_init__(self) -> None:
-        reject(self, {"0 <= {} <= 1": NOISES}, self._noise_rules())
+        reject(self, {"0 <= {} <= 1": " ".join(NOISES)}, self._noise_rules())
 
     @property
     def has_noise(self) -> bool:
         """Whether anything is ever altered."""
-        return any(getattr(self, name) for name in NOISES.split())
+        return any(getattr(self, name) for name in NOISES)
 
     def _noise_rules(self) -> dict[str, bool]:
         styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
         return {f"caps, title, joined and copied of 1 together, not {styles:.3g}": styles <= 1}
 
 
-NOISES = " ".join(field.name for field in dataclasses.fields(NoiseConfig))
+NOISES = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 
 
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
@@ -252,7 +252,7 @@ class TrainConfig(NoiseConfig):
 
     def __post_init__(self) -> None:
         reject(self, {
-            "0 <= {} <= 1": f"{NOISES} cooldown_ratio",
+            "0 <= {} <= 1": " ".join((*NOISES, "cooldown_ratio")),
             "{} >= 1": "accumulate save_every eval_every log_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
             "eval_pairs sample_alpha seed learning_rate pad_multiple",

@@ -13,10 +13,10 @@ from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
+    NOISES,
     CorpusConfig,
     Direction,
     ModelConfig,
-    NoiseConfig,
     SentencePair,
     TrainConfig,
     UserError,
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from transformer.evaluation.report import Report
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
-LATER = (*(field.name for field in dataclasses.fields(NoiseConfig)), "learning_rate", "skip_bad",
-         "warmup_ratio", "cooldown_ratio", "pad_multiple")  # fmt: skip
+LATER = (
+    *NOISES, "learning_rate", "skip_bad", "warmup_ratio", "cooldown_ratio", "pad_multiple",
+)  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
 logger = logging.getLogger(__name__)
 
@@ -223,11 +224,11 @@ def _settings(
 
 def _draw(folder: Path) -> None:
     """Curves of the run's records; none without the extra `plots`."""
-    from transformer import plots
-
     records = read_metrics(folder)
     if not records:
         return
+    from transformer import plots
+
     try:
         curves = plots.curves(records)
     except UserError as error:

@@ -169,7 +169,9 @@ class GuardedTranslator(TextTranslator):
             best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
-        for searched in (config, wide) if waiting else ():
+        for searched in (config, wide):
+            if not waiting:
+                break
             from transformer.translation.terms import translate_terms
 
             placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)

@@ -2,17 +2,21 @@
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scripts.corpus import numbers
+from transformer.config import SentencePair
 from transformer.corpus.readers import read_pairs
 
 
-@pytest.mark.parametrize("kind", {*numbers.KINDS} - {numbers.clock_time}, ids=lambda k: k.__name__)
-def test_both_sides_have_the_same_digits(kind: object) -> None:
-    assert callable(kind)
+WITH_DIGITS = [kind for kind in dict.fromkeys(numbers.KINDS) if kind is not numbers.clock_time]
+
+
+@pytest.mark.parametrize("kind", WITH_DIGITS, ids=lambda kind: kind.__name__)
+def test_both_sides_have_the_same_digits(kind: Callable[[random.Random], SentencePair]) -> None:
     for seed in range(200):
         sides = kind(random.Random(seed))
         spanish, english = (sorted(re.findall(r"\d", side)) for side in sides)

@@ -11,7 +11,6 @@ from scripts.corpus import numbers
 from transformer.config import SentencePair
 from transformer.corpus.readers import read_pairs
 
-
 WITH_DIGITS = [kind for kind in dict.fromkeys(numbers.KINDS) if kind is not numbers.clock_time]
 
 

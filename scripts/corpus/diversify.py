@@ -1,6 +1,7 @@
 """A model's own translations as further text to train with.
 
     python -m scripts.corpus.diversify --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
+    python -m scripts.corpus.diversify --model out --lang en --to es --pairs my.tsv --output en-es.tsv
 
 Each source comes with that translation of the beam which is nearest to the reference. In training
 the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section
@@ -64,7 +65,10 @@ def diversify(args: argparse.Namespace) -> None:
             f"expected a --place from 1 to --beam-size {args.beam_size}, or 0 for the nearest; "
             f"got {args.place}"
         )
-    translator = Translator.load(args.model, args.device, args.compute_type)
+    if bool(args.lang) != bool(args.to):
+        raise UserError("expected --lang and --to together, got only one of them")
+    asked = (args.lang, args.to) if args.lang else None
+    translator = Translator.load(args.model, args.device, args.compute_type, langs=asked)
     langs = translator.src_lang, translator.tgt_lang
     pairs = [
         (normalize(src), normalize(tgt))
@@ -86,6 +90,8 @@ def main(argv: list[str] | None = None) -> int:
     add("--model", required=True, help="checkpoint folder of the model that translates")
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
     add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--lang", help="language of the sources, of a model for several directions")
+    add("--to", help="language of the translations, of such a model")
     add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")
     add("--at-least", type=float, default=50.0, metavar="CHRF",
         help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip

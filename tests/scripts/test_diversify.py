@@ -78,11 +78,24 @@ def test_the_file_is_a_corpus_for_both_directions(
 def test_a_place_of_the_beam_is_taken_where_one_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, expected: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(Translator, "load", lambda *_: Beams(BEAMS))
+    monkeypatch.setattr(Translator, "load", lambda *_, langs: Beams(BEAMS))
     corpus, output = tsv(tmp_path / "my.tsv", PAIRS), tmp_path / "own.tsv"
     flags = ["--model", "any", "--pairs", str(corpus), "--output", str(output)]
     assert diversify.main([*flags, "--place", place, "--at-least", "20"]) == 0
     assert list(read_pairs(str(output), "es", "en")) == [expected]
+
+
+def test_of_a_model_for_both_the_direction_that_is_asked_for_translates(
+    both_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, output = tsv(tmp_path / "my.tsv", PAIRS), tmp_path / "own.tsv"
+    flags = ["--model", str(both_checkpoint), "--pairs", str(corpus), "--output", str(output)]
+    for lang, to, column in (("es", "en", 0), ("en", "es", 1)):
+        assert diversify.main([*flags, "--lang", lang, "--to", to, "--at-least", "0"]) == 0
+        sources = [src for src, _ in read_pairs(str(output), lang, to)]
+        assert sources == [pair[column] for pair in PAIRS]
+    assert diversify.main([*flags, "--lang", "en"]) == 2
+    assert "expected --lang and --to together, got only one of them" in capsys.readouterr().err
 
 
 def test_a_place_beyond_the_beam_and_another_kind_of_file_are_refused(

@@ -1,7 +1,7 @@
 """A model's own translations as further text to train with.
 
     python -m scripts.corpus.diversify --model checkpoints/es-en --pairs my.tsv --output es-en.tsv
-    python -m scripts.corpus.diversify --model out --lang en --to es --pairs my.tsv --output en-es.tsv
+    python -m scripts.corpus.diversify --model out --lang en --to es --pairs my.tsv --output own.tsv
 
 Each source comes with that translation of the beam which is nearest to the reference. In training
 the same direction such pairs teach greedy search what the beam finds (Kim and Rush 2016, section

@@ -5,9 +5,10 @@
 
 Every corpus in the folders after `--data` (or a source that `train.py` takes, such as
 `hub:Helsinki-NLP/opus-100:en-es`) is weighed by the first pattern of `mix.toml` that its name
-fits, those of the phase before those of all; a weight of 0 leaves it out. What stands after `--`
-goes on to `train.py`, whose settings it may replace. The same command goes on where a stopped run
-left off.
+fits, those of the phase before those of all; a weight of 0 leaves it out. A phase that is `like`
+one above it has its settings and weights, these as many `times`, where it names no others. What
+stands after `--` goes on to `train.py`, whose settings it may replace. The same command goes on
+where a stopped run left off.
 """
 
 import fnmatch
@@ -56,6 +57,21 @@ def flags(settings: Mapping[str, Any]) -> list[str]:
     return options
 
 
+def phase_of(phases: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """The settings of a phase, its weights among them, with those of the phase that it is like."""
+    settings = dict(phases[name])
+    like, times = settings.pop("like", None), settings.pop("times", 1)
+    if like is None:
+        return settings
+    above = [*phases][: [*phases].index(name)]
+    if like not in above:
+        raise UserError(f"expected a phase above {name!r} that it is like; got {like!r}")
+    model = phase_of(phases, like)
+    own, its = settings.get("weights", {}), model.get("weights", {})
+    weights = {**own, **{pattern: round(w * times, 6) for pattern, w in its.items()}, **own}
+    return {**model, **settings, "weights": weights}
+
+
 def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
     """What `train.py` is called with for a phase; a defect of the file is a UserError."""
     try:
@@ -65,7 +81,7 @@ def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:
     phases = recipe.get("phase", {})
     if phase not in phases:
         raise UserError(f"expected a phase of {mix}: {', '.join(phases)}; got {phase!r}")
-    settings = dict(phases[phase])
+    settings = phase_of(phases, phase)
     first = settings.pop("weights", {})
     weights = {**first, **recipe.get("weights", {}), **first}  # its order, and its values
     return ["--train", *weighed(files_below(data, ENDINGS), weights), *flags(settings)]

@@ -68,8 +68,9 @@ def phase_of(phases: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
         raise UserError(f"expected a phase above {name!r} that it is like; got {like!r}")
     model = phase_of(phases, like)
     own, its = settings.get("weights", {}), model.get("weights", {})
-    weights = {**own, **{pattern: round(w * times, 6) for pattern, w in its.items()}, **own}
-    return {**model, **settings, "weights": weights}
+    ahead = {pattern: w for pattern, w in own.items() if pattern not in its}
+    scaled = {pattern: round(w * times, 6) for pattern, w in its.items()}
+    return {**model, **settings, "weights": {**ahead, **scaled, **own}}  # each in its place
 
 
 def arguments(mix: Path, phase: str, data: Sequence[str]) -> list[str]:

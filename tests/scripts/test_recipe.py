@@ -39,6 +39,7 @@ max-steps = 5
 both = true
 [phase.end.weights]
 "news" = 4
+"talks" = 2
 "*" = 0.5
 [phase.polish]
 like = "end"
@@ -46,14 +47,16 @@ times = 0.1
 max-steps = 2
 [phase.polish.weights]
 "ne*" = 3
+"*" = 0.05
 """,
         encoding="utf-8",
     )
-    for name in ("news.tsv", "talk.tsv"):
+    for name in ("news.tsv", "talk.tsv", "talks.tsv"):
         (tmp_path / name).write_text("es\ten\n", encoding="utf-8")
     given = recipe.arguments(mix, "polish", [str(tmp_path)])
-    assert [Path(source).name for source in given[1:3]] == ["news.tsv@3", "talk.tsv@0.05"]
-    assert given[3:] == ["--max-steps", "2", "--both"]
+    sources = [Path(source).name for source in given[1:4]]
+    assert sources == ["news.tsv@3", "talk.tsv@0.05", "talks.tsv@0.2"]
+    assert given[4:] == ["--max-steps", "2", "--both"]
 
 
 def test_a_phase_is_like_one_above_it(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ POSTS = {
         "Tell the language of a text", list[schema.Detected], schema.Detect,
         {"Spanish": (
             {"q": "Tengo hambre."},
-            [{"confidence": 93.0, "language": "es"}, {"confidence": 7.0, "language": "en"}],
+            [{"confidence": 92.9, "language": "es"}, {"confidence": 7.1, "language": "en"}],
         )},
     ),
     "/inspect": Operation(

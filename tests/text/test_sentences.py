@@ -251,3 +251,13 @@ def test_time_grows_with_the_length_and_not_with_its_square(unit: str) -> None:
     check_parts(segments(text, "es"), text)
     check_parts(split_long(text, lambda t: len(t) <= 500), text)
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("12.450,75 €", True), ("$5", True), ("a", True), ("1.234,56", False), ("€", False), ("½", False)],
+)
+def test_a_sum_of_money_says_something_and_a_mere_number_does_not(
+    text: str, expected: bool
+) -> None:
+    assert Segment(text=text, is_sentence=True).has_words is expected

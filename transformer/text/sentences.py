@@ -29,6 +29,7 @@ _MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, w
     r"""|(?<![。\uff01\uff1f])[。\uff01\uff1f]++["'\u2019”」』]*+\s*+(?=\S)"""
 )
 _WORDS = re.compile(r"[\w\s]+")
+_MONEY = re.compile(r"[$€£¥]\s?+\d|\d\s?+[$€£¥]")
 LONGEST = 1000  # characters of a sentence, if it can be cut: a model takes fewer at once
 _OPENING = "(\"'«“\u2018¿¡—-"
 _TITLE = re.compile(  # never ends a sentence
@@ -73,9 +74,11 @@ class Segment:
 
     @property
     def has_words(self) -> bool:
-        """Whether there is something to translate: a letter outside what is kept, or a term."""
+        """Whether there is something to translate outside what is kept: a letter, money, a term."""
         text = _covered(self.text, self.kept, " ") if self.kept else self.text
-        return self.is_sentence and (any(map(str.isalpha, text)) or bool(self.terms))
+        return self.is_sentence and bool(
+            any(map(str.isalpha, text)) or self.terms or _MONEY.search(text)
+        )
 
 
 def segments(

@@ -31,8 +31,8 @@ LOOKED: dict[str, Any] = {
     "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
     "ids": [319, 297, 381, 1452, 1017, 920, 272, 2],
     "sourceWords": [["Tengo", 1, 3], ["hambre", 3, 4], [".", 4, 5]],
-    "targetWords": [["I'm", 0, 3, 0.5646], ["hungry", 3, 6, 0.733], [".", 6, 7, 0.8865]],
-    "alignment": [[0.496, 0.079, 0.015], [0.011, 0.68, 0.002], [0.01, 0.029, 0.801]],
+    "targetWords": [["I'm", 0, 3, 0.6914], ["hungry", 3, 6, 0.7373], [".", 6, 7, 0.8794]],
+    "alignment": [[0.482, 0.092, 0.012], [0.017, 0.677, 0.003], [0.004, 0.012, 0.925]],
 }  # fmt: skip
 
 
@@ -130,14 +130,14 @@ POSTS = {
         {"after “I'm”": (
             {**HUNGRY, "prefix": [319, 297, 381]},
             {"alternatives": [
-                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.733, "known": True},
-                {"text": "famine", "ids": [759, 6284], "probability": 0.0188, "known": True},
-                {"text": "hunger", "ids": [10698], "probability": 0.009, "known": True},
-                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0079, "known": True},
-                {"text": "in", "ids": [284], "probability": 0.004, "known": True},
-                {"text": "getting", "ids": [277, 3034], "probability": 0.001, "known": True},
-                {"text": "stiff", "ids": [2111, 3853], "probability": 0.0005, "known": True},
-                {"text": "Hunking", "ids": [2179, 293, 2186], "probability": 0.0004,
+                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.7373, "known": True},
+                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0034, "known": True},
+                {"text": "hunger", "ids": [10698], "probability": 0.0014, "known": True},
+                {"text": "i", "ids": [1636], "probability": 0.001, "known": True},
+                {"text": "in", "ids": [284], "probability": 0.0006, "known": True},
+                {"text": "famine", "ids": [759, 6284], "probability": 0.0005, "known": True},
+                {"text": "Hungry", "ids": [2179, 1017, 920], "probability": 0.0003, "known": True},
+                {"text": "faintered", "ids": [3007, 426, 622, 308], "probability": 0.0,
                  "known": False},
             ]},
         )},

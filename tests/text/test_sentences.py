@@ -255,7 +255,14 @@ def test_time_grows_with_the_length_and_not_with_its_square(unit: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("12.450,75 €", True), ("$5", True), ("a", True), ("1.234,56", False), ("€", False), ("½", False)],
+    [
+        ("12.450,75 €", True),
+        ("$5", True),
+        ("a", True),
+        ("1.234,56", False),
+        ("€", False),
+        ("½", False),
+    ],
 )
 def test_a_sum_of_money_says_something_and_a_mere_number_does_not(
     text: str, expected: bool

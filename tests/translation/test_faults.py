@@ -24,6 +24,7 @@ def codes(source: str, output: str, *protected: str) -> list[str]:
         ("He was invited to conferences.", "He was invited to conferences.", ["copied source"]),
         ("Vino a la casa de mi madre ayer.", "Mother.", ["too short"]),
         ("Hola.", "...", ["empty"]),
+        ("12.450,75 €", "", ["empty"]),
         ("Hola.", "Hello, it is a day that is not the same as what they were", ["too long"]),
         ("Nació en 1916.", "He was born in 19616.", ["number lost: 1916"]),
         ("It cost 1,000 a day.", "Costó un euro al día.", ["number lost: 1,000"]),

@@ -76,9 +76,12 @@ class Segment:
     def has_words(self) -> bool:
         """Whether there is something to translate outside what is kept: a letter, money, a term."""
         text = _covered(self.text, self.kept, " ") if self.kept else self.text
-        return self.is_sentence and bool(
-            any(map(str.isalpha, text)) or self.terms or _MONEY.search(text)
-        )
+        return self.is_sentence and (says_something(text) or bool(self.terms))
+
+
+def says_something(text: str) -> bool:
+    """Whether a text has something to translate: a letter, or a sum of money."""
+    return any(map(str.isalpha, text)) or bool(_MONEY.search(text))
 
 
 def segments(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from transformer.text.casing import capitalised
+from transformer.text.sentences import says_something
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
@@ -97,7 +98,7 @@ def faults(
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = words(source), words(output)
     if not out:
-        return (*wrong, Fault("empty", 10)) if any(map(str.isalpha, source)) else tuple(wrong)
+        return (*wrong, Fault("empty", 10)) if says_something(source) else tuple(wrong)
     if _loops(out, output) and not _loops(src, source):
         wrong.append(Fault("repetition", 8))
     if len(src) > 2 and _is_copy(source, out):

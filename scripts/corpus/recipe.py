@@ -6,9 +6,10 @@
 Every corpus in the folders after `--data` (or a source that `train.py` takes, such as
 `hub:Helsinki-NLP/opus-100:en-es`) is weighed by the first pattern of `mix.toml` that its name
 fits, those of the phase before those of all; a weight of 0 leaves it out. A phase that is `like`
-one above it has its settings and weights, these as many `times`, where it names no others. What
-stands after `--` goes on to `train.py`, whose settings it may replace. The same command goes on
-where a stopped run left off.
+one above it has its settings and weights, these as many `times`, where it names no others. A pair
+of two sources counts where it stands first: name first what is to have its weight. What stands
+after `--` goes on to `train.py`, whose settings it may replace. The same command goes on where a
+stopped run left off.
 """
 
 import fnmatch

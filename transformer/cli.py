@@ -199,7 +199,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
     """Prints how the texts were translated, and draws the alignment; with one model for all."""
-    from transformer.explain.render import explained
+    from transformer.explain.trace import explained
 
     texts = list(_lines(args, args.input)[0])
     (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]

@@ -18,8 +18,7 @@ from scripts.tour import lessons
 from scripts.tour.walk import FOLLOWED, find_word
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
 from transformer.decoding.search import greedy_search
-from transformer.explain.render import sharpest
-from transformer.explain.trace import Trace, trace
+from transformer.explain.trace import Trace, sharpest, trace
 from transformer.model import EncoderLayer, Transformer, source_batch
 from transformer.text.tokenizer import Word
 from transformer.translation.translator import Translator

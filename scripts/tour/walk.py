@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.config import BOS_ID
-from transformer.explain.render import sharpest
-from transformer.explain.trace import Trace, trace
+from transformer.explain.trace import Trace, sharpest, trace
 from transformer.model import (
     DecoderLayer,
     EncoderLayer,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from transformer.evaluation.machine import machine as this_machine
+from transformer.evaluation.report import machine as this_machine
 
 # What decides between float32, bfloat16 and int8.
 EXTENSIONS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")

@@ -20,7 +20,7 @@ from typing import Any
 from scripts.tour import comparison, cost, digits, facts, page
 from scripts.tour.comparison import Settings
 from transformer.command import Parser, run_command
-from transformer.evaluation.machine import machine
+from transformer.evaluation.report import machine
 from transformer.files import write_text
 
 ROOT = Path(__file__).resolve().parents[2]

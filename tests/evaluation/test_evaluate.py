@@ -15,7 +15,7 @@ from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
-from transformer.evaluation.machine import machine
+from transformer.evaluation.report import machine
 
 PAIRS = [
     ("el gato negro duerme en la casa", "the black cat sleeps in the house"),

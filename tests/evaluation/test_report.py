@@ -11,8 +11,7 @@ import pytest
 from transformer.config import DecodeConfig
 from transformer.evaluation import analysis
 from transformer.evaluation.analysis import Speed, analyse
-from transformer.evaluation.machine import Machine
-from transformer.evaluation.report import FORMAT, Report, page, table, to_json
+from transformer.evaluation.report import FORMAT, Machine, Report, page, table, to_json
 
 EVIL = "<script>alert('x') & \"y\"</script>"
 RECORDS = [{"event": "validation", "step": 1, "loss": 2.0, "bleu": 3.0}]

@@ -17,9 +17,8 @@ from transformer.command import able_to
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
-from transformer.evaluation.machine import machine
 from transformer.evaluation.metrics import N_BOOTSTRAP
-from transformer.evaluation.report import Report, page, to_json
+from transformer.evaluation.report import Report, machine, page, to_json
 from transformer.files import write_text
 from transformer.translation.directions import load
 from transformer.translation.guard import GuardedTranslator
@@ -144,8 +143,8 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     opened = load(
         spec, device=request.device, compute_type=request.compute_type, guard=request.guard
     )
-    asked = (pair for pair in opened.available if pair == (request.src_lang, request.tgt_lang))
-    translator = opened.translator(next(asked, opened.available[0]))
+    asked = [pair for pair in opened.available if pair == (request.src_lang, request.tgt_lang)]
+    translator = opened.translator((asked or opened.available)[0])
     return System(name=translator.name, path=path, translator=translator)
 
 

@@ -1,15 +1,21 @@
-"""Shows an evaluation: as JSON, as one HTML page that loads nothing, as a table for a terminal."""
+"""An evaluation and where it ran: as JSON, as one HTML page that loads nothing, as a table."""
 
 import dataclasses
 import json
+import platform
+import re
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from transformer import plots
 from transformer.config import DecodeConfig, UserError
 from transformer.evaluation.analysis import RATIO_EDGES, Comparison, SentenceResult, SetReport
-from transformer.evaluation.machine import Machine
 from transformer.evaluation.metrics import Score
 
 FORMAT = 1  # of report.json
@@ -35,6 +41,19 @@ svg { height: auto; max-width: 100%; }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """Where and when an evaluation ran; `commit` is that of this software, where it is known."""
+
+    date: str
+    device: str
+    processor: str
+    threads: int
+    torch: str
+    python: str
+    commit: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """One system on all its test sets; no decoding settings where a file was scored."""
 
@@ -47,6 +66,42 @@ class Report:
     machine: Machine
     sets: tuple[SetReport, ...]
     guard: bool = False  # whether faulty translations were tried again
+
+
+def machine(device: str = "none") -> Machine:
+    """Where this process runs, and by which version of this software."""
+    return Machine(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device,
+        processor=_processor(device),
+        threads=torch.get_num_threads(),
+        torch=torch.__version__,
+        python=platform.python_version(),
+        commit=_commit(),
+    )
+
+
+def _processor(device: str) -> str:
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    facts = Path("/proc/cpuinfo")  # only Linux has it
+    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
+    named = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return named[1] if named else platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit of the repository that tracks this file; None where there is none."""
+    here = Path(__file__)
+    told = b""
+    for command in (f"git ls-files --error-unmatch {here.name}", "git describe --always --dirty"):
+        try:
+            told = subprocess.check_output(
+                command.split(), cwd=here.parent, stderr=subprocess.DEVNULL
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+    return told.decode().strip()
 
 
 def to_json(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy as a sum, with the number of tokens that it is a sum over.
+"""Label-smoothed cross-entropy as a sum over tokens, without all logits at once.
 
 With smoothing e the target distribution is 1 - e on the right token plus e spread evenly over
 the vocabulary (Szegedy et al. 2016, section 7).
@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.config import PAD_ID, TrainConfig
 from transformer.model import Transformer
@@ -19,32 +18,15 @@ CHUNK = 2**22  # logits that exist at a time in training: they stay in the cache
 UNDERFLOW = 1e-30  # a probability below this has lost its digits
 
 
-def cross_entropy(
-    logits: Tensor, target: Tensor, pad_id: int, label_smoothing: float = 0.0
-) -> tuple[Tensor, Tensor]:
-    """Sum in nats over all tokens that are not padding: (B, T, V), (B, T) -> (), ().
-
-    The second value is n_tokens.
-    """
-    total = F.cross_entropy(
-        logits.flatten(0, 1).float(),
-        target.flatten(),
-        ignore_index=pad_id,
-        reduction="sum",
-        label_smoothing=label_smoothing,
-    )
-    return total, (target != pad_id).sum()
-
-
 def projected_cross_entropy(
-    x: Tensor, weight: Tensor, target: Tensor, pad_id: int, label_smoothing: float = 0.0
+    x: Tensor, weight: Tensor, target: Tensor, label_smoothing: float
 ) -> Tensor:
-    """The sum of `cross_entropy` for the logits x W^T: (B, T, D), (V, D), (B, T) -> ().
+    """The sum of torch's cross-entropy, in nats, of x W^T: (B, T, D), (V, D), (B, T) -> ().
 
     The logits, by far the largest tensor of training, never exist as a whole: each chunk of
     them is turned into its part of both gradients at once. Padding costs nothing.
     """
-    kept = target != pad_id
+    kept = target != PAD_ID
     return _ProjectedLoss.apply(x[kept], weight, target[kept], label_smoothing)
 
 
@@ -109,4 +91,4 @@ class LossModel(nn.Module):
         """The summed loss: (B, S), (B, T), (B, T) -> ()."""
         x = self.read(src, tgt_in)  # (B, T, D)
         weight = self.model.embedding.weight
-        return projected_cross_entropy(x, weight, tgt_out, PAD_ID, self.label_smoothing)
+        return projected_cross_entropy(x, weight, tgt_out, self.label_smoothing)

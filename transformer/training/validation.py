@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
-from transformer.training.loss import cross_entropy
 
 MOST = 8192  # tokens of a batch of validation, all of whose logits exist at once
 
@@ -52,11 +52,13 @@ class Validation:
             )
         src, tgt = (np.array([len(p[side]) + 1 for p in fitting]) for side in (0, 1))
         budget = max(self.budget, int((src + tgt).max()))
-        total = n_tokens = 0.0
+        total, n_tokens = 0.0, 0
         for rows in batching.plan((src, tgt), np.arange(len(fitting)), budget, 0, 0):
             batch = batching.collate([fitting[i] for i in rows]).to(model.device)
-            loss, n = cross_entropy(model(batch.src, batch.tgt_in), batch.tgt_out, PAD_ID)
-            total, n_tokens = total + float(loss), n_tokens + float(n)
+            logits = model(batch.src, batch.tgt_in).flatten(0, 1).float()
+            target = batch.tgt_out.flatten()
+            total += float(F.cross_entropy(logits, target, ignore_index=PAD_ID, reduction="sum"))
+            n_tokens += int((target != PAD_ID).sum())
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:

@@ -19,14 +19,7 @@ from torch import Tensor
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import CARD, VOCABULARY, one_of
 from transformer.command import able_to
-from transformer.config import (
-    BOS_ID,
-    EOS_ID,
-    PAD_ID,
-    DecodeConfig,
-    Direction,
-    UserError,
-)
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, Direction, UserError
 from transformer.decoding.search import greedy_search, length_limits
 from transformer.export import to_ctranslate2, to_huggingface
 from transformer.export.to_ctranslate2 import Quantization
@@ -177,16 +170,16 @@ def _as_ctranslate2(
     """Writes and checks in float32, then once more with the weights as they are wanted."""
     model, tokenizer = opened.model, opened.tokenizer
     pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
-    to_ctranslate2.to_ctranslate2(model, tokenizer, folder, "none", tags)
-    translator = to_ctranslate2.open_ctranslate2(folder, compute_type="float32")
-    search = to_ctranslate2.ctranslate2_search(translator, pieces, tags)
-    differences = disagreements(model, tokenizer, texts, search, tags)
-    n_ties = n_different = _n_ties(differences, "CTranslate2")
-    if quantization != "none":
-        to_ctranslate2.to_ctranslate2(model, tokenizer, folder, quantization, tags)
-        translator = to_ctranslate2.open_ctranslate2(folder, compute_type="auto")
+
+    def differences(stored: Quantization, compute_type: str) -> Iterator[Difference]:
+        to_ctranslate2.to_ctranslate2(model, tokenizer, folder, stored, tags)
+        translator = to_ctranslate2.open_ctranslate2(folder, compute_type=compute_type)
         search = to_ctranslate2.ctranslate2_search(translator, pieces, tags)
-        n_different = len(list(disagreements(model, tokenizer, texts, search, tags)))
+        return disagreements(model, tokenizer, texts, search, tags)
+
+    n_ties = n_different = _n_ties(differences("none", "float32"), "CTranslate2")
+    if quantization != "none":
+        n_different = len(list(differences(quantization, "auto")))
     (folder / VOCABULARY).write_bytes(tokenizer.model)
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
 
@@ -232,15 +225,11 @@ def export(request: ExportRequest) -> Agreement:
         else:
             usage, tagged = to_huggingface.USAGE, to_huggingface.TAGGED
             agreement = _as_huggingface(opened, langs, tags, new, texts)
-        max_len = opened.model.config.max_len
+        max_len, tag = opened.model.config.max_len, "".join(opened.tokenizer.pieces(tags))
         text = (usage + tagged if tags else usage).format(
-            src=langs[0],
-            tgt=langs[1],
-            example=EXAMPLES.get(langs[0], SENTENCES[0]),
-            max_len=max_len,
-            longest=max_len - 1 - len(tags),
-            tag="".join(opened.tokenizer.pieces(tags)),
-        )
+            src=langs[0], tgt=langs[1], example=EXAMPLES.get(langs[0], SENTENCES[0]),
+            max_len=max_len, longest=max_len - 1 - len(tags), tag=tag,
+        )  # fmt: skip
         (new / "README.md").write_text(text, encoding="utf-8")
         (new / ORIGINAL_CARD).write_bytes((opened.folder / CARD).read_bytes())
     return agreement

@@ -145,7 +145,8 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     )  # fmt: skip
     outcome = {"step": result.state.step, "share": best, "before": tried[0.0], "after": tried[best]}
     write_text(path, json.dumps(outcome, indent=2) + "\n")
-    logger.info("BLEU before and after: %s; %s", _table_line(tried, best), run.output / BEST)
+    said = ", ".join(f"{n} {bleu:.1f} -> {tried[best][n]:.1f}" for n, bleu in tried[0.0].items())
+    logger.info("BLEU before and after: %s; %s", said, run.output / BEST)
 
 
 def chosen(tried: Mapping[float, Scores]) -> float:
@@ -160,15 +161,9 @@ def mean(start: Mapping[str, Tensor], end: Mapping[str, Tensor], share: float) -
     return {name: start[name].lerp(tensor, share) for name, tensor in end.items()}
 
 
-def _table_line(tried: Mapping[float, Scores], best: float) -> str:
-    return ", ".join(
-        f"{name} {tried[0.0][name]:.1f} -> {tried[best][name]:.1f}" for name in tried[0.0]
-    )
-
-
 def _card(card: str, run: TrainRequest, tried: Mapping[float, Scores], best: float) -> str:
     """The card with what fine-tuning gained and lost."""
-    rows = [f"| {name} | {tried[0.0][name]:.1f} | {tried[best][name]:.1f} |" for name in tried[0.0]]
+    rows = [f"| {n} | {bleu:.1f} | {tried[best][n]:.1f} |" for n, bleu in tried[0.0].items()]
     told = "\n".join([
         "## Fine-tuned", "",
         f"From {run.init}, with {100 * best:.0f} % of the new weights, the rest of those before:",

@@ -34,15 +34,6 @@ SCALE = ".scale"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
-    """What a header says of a tensor: its type, its shape, its bytes from `start` on."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    start: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
     """A tensor as its file holds it, mapped: (N, ...); int8 with a scale of each row, (N,)."""
 
@@ -149,15 +140,15 @@ def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
     Their SHA-256 is held against the one that was noted at saving.
     """
     try:
-        mapped, entries = _map(path)
+        mapped, tensors = _map(path)
     except (OSError, ValueError) as error:
         raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
     if shapes is not None:
-        _check_shapes(path, entries, shapes)
+        _check_shapes(path, tensors, shapes)
     locate.check_sum(path, mapped)
-    arrays = {name: _array(mapped, entry) for name, entry in entries.items()}
+    arrays = {name: np.require(tensor.values, None, "A") for name, tensor in tensors.items()}
     return {
-        name: Stored(entries[name].dtype, array, arrays.get(name + SCALE))
+        name: Stored(tensors[name].dtype, array, arrays.get(name + SCALE))
         for name, array in arrays.items()
         if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)
     }
@@ -174,53 +165,47 @@ def quantise_rows(weight: Array) -> tuple[Array, Array]:
     return np.rint(weight * factor[:, None]).astype(np.int8), largest / np.float32(127)
 
 
-def _array(mapped: mmap.mmap, entry: Entry) -> Array:
-    dtype, count = np.dtype(TYPES[entry.dtype]), math.prod(entry.shape)
-    if not count:
-        return np.empty(entry.shape, dtype)
-    flat = np.frombuffer(mapped, dtype, count, entry.start)
-    return np.require(flat, requirements="A").reshape(entry.shape)
-
-
-def _map(path: Path) -> tuple[mmap.mmap, dict[str, Entry]]:
-    """The file in memory, and its header, which the library has checked; OSError or ValueError."""
+def _map(path: Path) -> tuple[mmap.mmap, dict[str, Stored]]:
+    """The file in memory, and what its header says is there; OSError or ValueError."""
     with open_regular(path) as file:
         try:
-            with safetensors.safe_open(path, "numpy"):
+            with safetensors.safe_open(path, "numpy"):  # checks the header
                 pass
         except safetensors.SafetensorError as error:
             raise ValueError(str(error)) from error
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     start = 8 + int.from_bytes(mapped[:8], "little")
-    entries = {
-        name: Entry(value["dtype"], tuple(value["shape"]), start + value["data_offsets"][0])
-        for name, value in json.loads(mapped[8:start]).items()
-        if name != "__metadata__"
-    }
-    unknown = {entry.dtype for entry in entries.values()} - TYPES.keys()
+    header = json.loads(mapped[8:start])
+    header.pop("__metadata__", None)
+    unknown = {entry["dtype"] for entry in header.values()} - TYPES.keys()
     if unknown:
         raise ValueError(f"numbers of a type {' and '.join(sorted(unknown))}")
-    return mapped, entries
+    tensors = {}
+    for name, entry in header.items():
+        count, offset = math.prod(entry["shape"]), start + entry["data_offsets"][0]
+        flat = np.frombuffer(mapped, TYPES[entry["dtype"]], count, offset)
+        tensors[name] = Stored(entry["dtype"], flat.reshape(entry["shape"]))
+    return mapped, tensors
 
 
-def _check_shapes(path: Path, entries: Mapping[str, Entry], shapes: Shapes) -> None:
+def _check_shapes(path: Path, tensors: Mapping[str, Stored], shapes: Shapes) -> None:
     """UserError unless the names and shapes are these, and their types those of weights."""
     known = set()
     for name, shape in shapes:
-        entry = entries.get(name)
-        if entry is None:
+        tensor, scale = tensors.get(name), tensors.get(name + SCALE)
+        if tensor is None:
             raise _unlike(path, f"{name}, which is not there")
-        if entry.shape != shape:
-            raise _unlike(path, f"{name} of the shape {list(shape)}, got {list(entry.shape)}")
-        if entry.dtype not in WEIGHT_TYPES:
-            raise _unlike(path, f"numbers in {name}, got {entry.dtype}")
+        if (got := tensor.values.shape) != shape:
+            raise _unlike(path, f"{name} of the shape {list(shape)}, got {list(got)}")
+        if tensor.dtype not in WEIGHT_TYPES:
+            raise _unlike(path, f"numbers in {name}, got {tensor.dtype}")
         known.add(name)
-        if entry.dtype == "I8":
-            scale = entries.get(name + SCALE)
-            if scale is None or (scale.dtype, scale.shape) != ("F32", shape[:1]) or len(shape) != 2:
+        if tensor.dtype == "I8":
+            given = scale and (scale.dtype, scale.values.shape)
+            if given != ("F32", shape[:1]) or len(shape) != 2:
                 raise _unlike(path, f"a scale for each row of {name}")
             known.add(name + SCALE)
-    more = sorted(entries.keys() - known)
+    more = sorted(tensors.keys() - known)
     if more:
         raise _unlike(path, f"{len(known)} tensors and no more, got {more[0]} too")
 

@@ -143,14 +143,8 @@ def _open(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Di
     if glossary and not args.guard:
         raise UserError("expected --guard with --glossary: it puts the terms in")
     with _importing():
-        from transformer.translation.directions import load
-    named = args.model or args.src_lang or args.tgt_lang
-    model = next(iter(folders.values())) if named else None
-    opened = load(
-        model, device=args.device, compute_type=args.compute_type, guard=args.guard,
-        glossary=glossary,
-    )  # fmt: skip
-    return opened.only(folders)
+        from transformer.translation.directions import Directions
+    return Directions(folders, args.device, args.compute_type, guard=args.guard, glossary=glossary)
 
 
 @contextlib.contextmanager

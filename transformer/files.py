@@ -104,9 +104,8 @@ def locked(folder: Path) -> Iterator[None]:
 
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not os.path.samestat(
-                    path.stat(), os.fstat(file.fileno())
-                ):  # its holder has just removed it
+                mine = os.fstat(file.fileno())
+                if not os.path.samestat(path.stat(), mine):  # its holder has just removed it
                     raise OSError("the lock is gone")
             except OSError as error:
                 file.seek(0)

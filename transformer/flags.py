@@ -68,9 +68,8 @@ def parser(command: str = "", *, has_texts: bool = True) -> Parser:
         flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms and how they are "
                            "translated, with a tab between, a pair a line")  # fmt: skip
         is_hidden = not command
-        metavar, about = "FILE", "print a new key, add its hash to FILE"
-        flags.add_argument("--new-api-key", type=Path, metavar=metavar,
-                           help=argparse.SUPPRESS if is_hidden else about)  # fmt: skip
+        about = argparse.SUPPRESS if is_hidden else "print a new key, add its hash to FILE"
+        flags.add_argument("--new-api-key", type=Path, metavar="FILE", help=about)
         add_arguments(flags, DecodeConfig, skip=("scores",))
         add_arguments(flags, ServeConfig, hidden=is_hidden)
     return flags

@@ -50,11 +50,9 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     # Without `cpu` the state would not join the processes of `accelerate launch --cpu`.
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=on_cpu, timeout=PATIENCE)
-    wanted = config.precision == "bfloat16"
-    if config.precision == "auto":
-        wanted = has_fast_bfloat16(state.device)
+    is_fast = config.precision == "auto" and has_fast_bfloat16(state.device)
     accelerator = Accelerator(
-        mixed_precision="bf16" if wanted else "no",
+        mixed_precision="bf16" if is_fast or config.precision == "bfloat16" else "no",
         log_with="tensorboard" if config.is_tracked else None,
         project_dir=str(folder),
     )

@@ -6,11 +6,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from transformer.evaluation.metrics import bleu, paired_differences, scores, sentence_chrf
+from transformer.evaluation.metrics import (
+    _edits,
+    bleu,
+    paired_differences,
+    scores,
+    sentence_chrf,
+)
 
 METRICS = ["-m", "bleu", "chrf", "ter", "--width", "8", "--quiet"]
 WORDS = ["the", "old", "cat", "dog", "river", "of", "sees", ",", "¿ñandú?", "3.5", "%", "U.S.", "."]
@@ -97,10 +102,10 @@ def test_resamples_without_a_match_or_a_reference_have_an_interval() -> None:
 
 
 def test_remembered_ter_is_computed_ter() -> None:
-    memory: dict[Any, list[float]] = {}
-    first = scores(HYPOTHESES, REFERENCES, metrics=["TER"], memory=memory)
-    assert len(memory) == len(set(zip(HYPOTHESES, REFERENCES, strict=True)))
-    assert scores(HYPOTHESES, REFERENCES, metrics=["TER"], memory=memory) == first
+    _edits.cache_clear()
+    first = scores(HYPOTHESES, REFERENCES, metrics=["TER"])
+    assert scores(HYPOTHESES, REFERENCES, metrics=["TER"]) == first
+    assert _edits.cache_info().misses == len(set(zip(HYPOTHESES, REFERENCES, strict=True)))
 
 
 def test_sentence_chrf_of_one_line_is_its_corpus_chrf() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from transformer.evaluation.metrics import (
     N_BOOTSTRAP,
     Difference,
-    Memory,
     Score,
     paired_differences,
     scores,
@@ -140,7 +139,6 @@ def analyse(
 
     `known` are the words of the training text, if they are at hand.
     """
-    memory: Memory = {}
     hypotheses, references = test_set.hypotheses, test_set.references
     chrf = sentence_chrf(hypotheses, references)
     by_chrf = sorted(range(len(chrf)), key=chrf.__getitem__)
@@ -152,7 +150,7 @@ def analyse(
         spec=test_set.spec,
         sentences=len(test_set.sources),
         source_words=n_source,
-        scores=scores(hypotheses, references, n_bootstrap, memory=memory),
+        scores=scores(hypotheses, references, n_bootstrap),
         commands=test_set.commands(),
         buckets=buckets(test_set, n_bootstrap),
         faults=count_faults(test_set.sources, hypotheses),
@@ -160,7 +158,7 @@ def analyse(
         length_ratios=length_ratios(hypotheses, references),
         worst=tuple(_sentence(test_set, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
         speed=speed,
-        comparison=_comparison(test_set, chrf, baseline, n_bootstrap, memory),
+        comparison=_comparison(test_set, chrf, baseline, n_bootstrap),
         invented=invented_words(hypotheses, known) if known else None,
     )
 
@@ -207,11 +205,10 @@ def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
 
 def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:
     """Sentences by words of the output over words of the reference, binned by RATIO_EDGES."""
-    counts = [0] * (len(RATIO_EDGES) - 1)
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        ratio = n_words(hypothesis) / max(n_words(reference), 1)
-        counts[min(int(ratio * 10), len(counts) - 1)] += 1
-    return tuple(counts)
+    n_bins, pairs = len(RATIO_EDGES) - 1, zip(hypotheses, references, strict=True)
+    ratios = (n_words(hypothesis) / max(n_words(reference), 1) for hypothesis, reference in pairs)
+    counts = Counter(min(int(ratio * 10), n_bins - 1) for ratio in ratios)
+    return tuple(counts[i] for i in range(n_bins))
 
 
 def count_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> FaultCounts:
@@ -227,7 +224,7 @@ def _sentence(test_set: TestSet, i: int, chrf: float, *compared: Any) -> Sentenc
 
 
 def _comparison(
-    test_set: TestSet, chrf: Sequence[float], baseline: str, n_bootstrap: int, memory: Memory
+    test_set: TestSet, chrf: Sequence[float], baseline: str, n_bootstrap: int
 ) -> Comparison | None:
     outputs = test_set.baseline
     if outputs is None:
@@ -243,7 +240,7 @@ def _comparison(
     return Comparison(
         baseline=baseline,
         differences=paired_differences(
-            test_set.hypotheses, outputs, test_set.references, n_bootstrap, memory
+            test_set.hypotheses, outputs, test_set.references, n_bootstrap
         ),
         better=sum(gain > 0 for gain in gains),
         worse=sum(gain < 0 for gain in gains),

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from transformer.translation import faults as guard
 from transformer.translation.faults import faults, severity
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -92,17 +91,6 @@ def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
     pairs = [row.split("\t") for row in rows]
     wrong = [(es, en) for es, en in pairs if faults(es, en) or faults(en, es)]
     assert len(wrong) <= len(pairs) // 1000, wrong[:20]
-
-
-def test_the_quick_look_never_hides_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = (DATA / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    es, en = zip(*(row.split("\t") for row in rows), strict=True)
-    pairs = [*zip(es, en[1:], strict=False), *zip(es, es, strict=True)]
-    pairs += [(one, " ".join(other.split()[:2] * 3)) for one, other in zip(es, en, strict=True)]
-    quick = [faults(*pair) for pair in pairs]
-    monkeypatch.setattr(guard, "_is_suspect", lambda *_: True)
-    assert [faults(*pair) for pair in pairs] == quick
-    assert sum(map(bool, quick)) > 500
 
 
 def test_more_and_worse_faults_weigh_more() -> None:

@@ -86,8 +86,6 @@ def faults(
     `protected` are the tokens of the source that must be in the output as often as in the source,
     `terms` those of them that a glossary put there, as words of their own.
     """
-    if not protected and not _is_suspect(source, output):
-        return ()
     wrong = _copies(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
         if (there := n_times(term, output)) < wanted:
@@ -110,22 +108,6 @@ def faults(
     if _DIGITS.search(source):
         wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
     return tuple(sorted(wrong, key=lambda fault: -fault.weight))
-
-
-def _is_suspect(source: str, output: str) -> bool:
-    """Whether a closer look is worth its time: a twentieth of it, and never no for a fault."""
-    src, out = words(source), words(output)
-    different = set(out)
-    return (
-        not out
-        or 3 * len(out) < len(src)
-        or len(out) > 2 * len(src) + 6
-        or len(out) - len(different) >= N_TIMES - 1
-        or len(different.intersection(src) - SHARED) > 2
-        or max(map(len, out)) > LONG_WORD
-        or _DIGITS.search(source) is not None
-        or any(map(output.lower().__contains__, FOURFOLD))
-    )
 
 
 def words(text: str) -> list[str]:

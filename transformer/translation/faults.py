@@ -47,7 +47,7 @@ _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 t
     |600 seiscientos seiscientas|700 setecientos setecientas|800 ochocientos ochocientas
     |900 novecientos novecientas|1000 thousand mil|1000000 million millón"""
 SPELLED = {number: frozenset(words) for number, *words in map(str.split, _SPELLED.split("|"))}
-_ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
@@ -228,11 +228,7 @@ def _is_spelled(number: str, spelled: Collection[str]) -> bool:
 
 def _roman(number: int) -> str:
     """A number up to 39, as centuries and kings have it; no other is one."""
-    letters = ""
-    for value, numeral in _ROMAN if number < 40 else ():
-        letters += numeral * (number // value)
-        number %= value
-    return letters
+    return "X" * (number // 10) + _ROMAN[number % 10] if number < 40 else ""
 
 
 def _is_rescaled(source: str, output: str) -> bool:

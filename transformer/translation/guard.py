@@ -105,12 +105,10 @@ class GuardedTranslator(TextTranslator):
         return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:
-        text, spans, terms = sentence.text, sentence.kept, sentence.terms
-        if not spans:
-            return self._spelt(preprocess.read(text, terms=terms), sentence.is_as_typed)
+        text, spans = sentence.text, sentence.kept
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
-        read = preprocess.read(text, spans, "".join(edges), terms)
+        read = preprocess.read(text, spans, "".join(edges), sentence.terms)
         return self._spelt(read, sentence.is_as_typed)
 
     def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
@@ -228,20 +226,16 @@ class GuardedTranslator(TextTranslator):
         texts = [text for model_input in inputs for text in model_input.texts]
         translated = self.translator.translate_sentences(texts, decode) if texts else []
         results = (translation.candidates for translation in translated)
-        return [
-            next(results) if i.is_plain else _assembled(i, results, decode.n_best) for i in inputs
-        ]
+        return [_assembled(model_input, results, decode.n_best) for model_input in inputs]
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
-        wrong, best = self._faults(sentence, candidates[0]), 0
-        for place in range(1, len(candidates) if wrong else 0):
-            other = self._faults(sentence, candidates[place])
-            if severity(other) < severity(wrong):
-                best, wrong = place, other
-        if best:
-            candidates = (candidates[best], *candidates[:best], *candidates[best + 1 :])
-        return candidates, wrong
+        wrong = self._faults(sentence, candidates[0])
+        if not wrong:
+            return candidates, wrong
+        judged = [(candidate, self._faults(sentence, candidate)) for candidate in candidates]
+        best, wrong = min(judged, key=lambda result: severity(result[1]))
+        return (best, *(other for other in candidates if other is not best)), wrong
 
     def _faults(self, sentence: SourceSentence, candidate: Candidate) -> tuple[Fault, ...]:
         """What is wrong with a candidate by its text, and by what the model thinks of it."""

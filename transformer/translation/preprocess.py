@@ -71,13 +71,6 @@ class ModelInput:
     def texts(self) -> list[str]:
         return [text for text, is_kept in self.parts if not is_kept]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the translation of the one text is all there is to say."""
-        sentence = self.sentence
-        extra = sentence.before or sentence.after or sentence.style or self.originals
-        return len(self.parts) == 1 and not self.parts[0][1] and not extra
-
     def finished(self, outputs: Sequence[str]) -> str:
         """The translation of the sentence, from those of the texts."""
         translated, last = iter(outputs), len(self.parts) - 1

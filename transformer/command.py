@@ -28,8 +28,7 @@ class Parser(argparse.ArgumentParser):
     """Flags whose mistakes are one line; what describes them keeps its lines."""
 
     def __init__(self, **options: Any) -> None:
-        form = argparse.RawDescriptionHelpFormatter
-        super().__init__(**{"formatter_class": form, **options})
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
         """Ends with exit code 2."""
@@ -96,20 +95,15 @@ def add_arguments(
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
-    """Builds a config or request of the parsed flags; what is None or absent is as in `base`.
-
-    A broken rule is a UserError.
-    """
-    fields = dataclasses.fields(typing.cast(Any, cls))
-    given = {f.name: getattr(namespace, f.name, None) for f in fields}
+    """Builds a config or request of flags; None is as in `base`, a broken rule a UserError."""
+    names = (field.name for field in dataclasses.fields(typing.cast(Any, cls)))
     values = {
         name: tuple(value) if isinstance(value, list) else value
-        for name, value in given.items()
-        if value is not None
+        for name in names
+        if (value := getattr(namespace, name, None)) is not None
     }
-    before = {f.name: getattr(base, f.name) for f in fields} if base is not None else {}
     try:
-        return cls(**(before | values))
+        return dataclasses.replace(typing.cast(Any, base), **values) if base else cls(**values)
     except ValueError as error:
         raise UserError(str(error).removeprefix(f"{cls.__name__}: ")) from error
 

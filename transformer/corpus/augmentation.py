@@ -39,7 +39,7 @@ def apply_noise(
     In another style a batch may take more pieces: pairs beyond its budget are then left out.
     Where single pairs are altered, one that would widen the batch by much stays as it was.
     """
-    from transformer.corpus.noise import _SLOT, STYLES, draw, draw_share, draw_style
+    from transformer.corpus.noise import SLOT, STYLES, draw, draw_share, draw_style
 
     rng = random.Random(seed)
     name, share = draw_style(config, rng), draw_share(config, rng)
@@ -62,7 +62,7 @@ def apply_noise(
             src = tokenizer.without_tags(pair[0])[0] + src
             if 0 < len(src) <= limits[0] and 0 < len(tgt) <= limits[1]:
                 new[i] = src, tgt
-                if _SLOT.search(after[0]):
+                if SLOT.search(after[0]):
                     slotted.add(i)
     if name == "noise_joined":
         return join_pairs(new, slotted, rng.choice((2, 3)), max_len, tokenizer)
@@ -72,10 +72,7 @@ def apply_noise(
 def join_pairs(
     pairs: Sequence[IdPair], alone: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
 ) -> list[IdPair]:
-    """The pairs joined n in a row, but those `alone` and those that would get too long.
-
-    Only pairs of the same tags are joined.
-    """
+    """The pairs of equal tags joined n in a row, but those `alone` or together too long."""
     apart = set(alone)  # they have slots, and no two of a sentence may be equal
     rest: dict[tuple[int, ...], list[IdPair]] = {}
     for i, (src, tgt) in enumerate(pairs):

@@ -14,7 +14,7 @@ from transformer.text.placeholders import find
 from transformer.text.spelling import NEXT_KEYS, WORD, plain
 
 Alteration = Callable[[str, str, random.Random], SentencePair]
-_SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
+SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
 _FIRST = re.compile(r"(?<![\w'’])[^\W\d_]")
 # Words with a capital that they have not for standing first in a sentence.
 _NAME = re.compile(
@@ -66,7 +66,7 @@ def slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
     They are numbered in the order of the source, as they are in translation.
     """
-    if _SLOT.search(src + tgt):
+    if SLOT.search(src + tgt):
         return src, tgt
     shared = list(_shared(src, tgt))
     if not shared:
@@ -137,7 +137,7 @@ def title(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
 def copied(src: str, tgt: str, rng: random.Random) -> SentencePair:
     """Something to copy, a slot or spelt out, put at the same place of both sides."""
-    if _SLOT.search(src + tgt):
+    if SLOT.search(src + tgt):
         return src, tgt
     verbatim = rng.random() < _VERBATIM
     first, second = (_made_up(rng), _made_up(rng)) if verbatim else SLOTS[:2]

@@ -146,13 +146,7 @@ def unmarked(text: str, side: int) -> tuple[str, int]:
     return text, 0
 
 
-@functools.lru_cache(maxsize=1)
-def _tokenizer(model: bytes) -> Tokenizer:
-    return Tokenizer(model)
-
-
-def _tokenise(rows: Mapping[str, list[Any]], model: bytes) -> dict[str, Any]:
-    tokenizer = _tokenizer(model)
+def _tokenise(rows: Mapping[str, list[Any]], tokenizer: Tokenizer) -> dict[str, Any]:
     ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
     for i, made in enumerate(rows["made"]):
         if made & TAGGED:
@@ -262,7 +256,7 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
         _return_freed_memory()
         ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
         tokens = raw.select(kept).map(
-            functools.partial(_tokenise, model=tokenizer.model),
+            functools.partial(_tokenise, tokenizer=tokenizer),
             features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
             cache_file_name=f"{work}/tokens.arrow",
             **options,

@@ -282,11 +282,11 @@ TEXT_ENDINGS = (".txt", ".txt.gz", ".parquet")
 
 def read_texts(path: Path) -> Iterator[str]:
     """Text in one language: the lines of a .txt file, or the column `text` of a Parquet file."""
-    what = f"Parquet with a column `text` in {path}"
-    is_table = path.suffix == ".parquet"
-    if not is_table:
+    if path.suffix != ".parquet":
         yield from lines(path)
-    for row in _streamed(what, "parquet", data_files=str(path)) if is_table else ():
+        return
+    what = f"Parquet with a column `text` in {path}"
+    for row in _streamed(what, "parquet", data_files=str(path)):
         if not isinstance(row.get("text"), str):
             raise UserError(f"expected {what}, got {', '.join(row)}")
         yield HALF_CHARACTER.sub("\ufffd", row["text"])

@@ -48,10 +48,7 @@ class FineTuneRequest:
 
 
 def fine_tune(request: FineTuneRequest) -> TrainResult:
-    """Trains, takes the best mean of the weights before and after, and says it in the card.
-
-    What a person can mend is a UserError.
-    """
+    """Trains, takes the best mean of the weights before and after, and says it in the card."""
     run = request.run
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")

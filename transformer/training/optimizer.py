@@ -16,11 +16,6 @@ from transformer.config import TrainConfig
 PAPERS_WARMUP = 4000  # steps
 
 
-def papers_rate(d_model: int, warmup: int) -> float:
-    """The highest rate of Vaswani et al. 2017, eq. 3: d_model^-0.5 x warmup^-0.5."""
-    return float(d_model**-0.5 * warmup**-0.5)
-
-
 def learning_rate(step: int, d_model: int, config: TrainConfig) -> float:
     """lr_scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3).
 

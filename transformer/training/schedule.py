@@ -13,7 +13,7 @@ import numpy as np
 
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
-from transformer.training.optimizer import PAPERS_WARMUP, papers_rate
+from transformer.training.optimizer import PAPERS_WARMUP
 from transformer.training.run import TrainingState, limits_of, share_done
 
 PROBE = 20  # steps whose pace tells how many a time limit allows
@@ -58,7 +58,8 @@ def _by_rule(config: TrainConfig, model: ModelConfig, muons: int) -> dict[str, A
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
-    rate = papers_rate(model.d_model, PAPERS_WARMUP) * (muons if optimizer == "muon" else 1)
+    highest = model.d_model**-0.5 * PAPERS_WARMUP**-0.5  # Vaswani et al. 2017, eq. 3
+    rate = highest * (muons if optimizer == "muon" else 1)
     rate = 0.0 if schedule == "paper" and config.warmup else float(f"{rate:.2g}")
     return {"optimizer": optimizer, "schedule": schedule, "learning_rate": rate}
 
@@ -81,10 +82,7 @@ def batch_tokens(data: PreparedCorpus, group: int) -> int:
 
 
 def steps_allowed(state: TrainingState, config: TrainConfig, turns: int) -> int:
-    """Optimiser steps that the nearest limit allows, by the pace so far; 0 for no limit.
-
-    `turns`: the steps of an epoch.
-    """
+    """Steps that the nearest limit allows, `turns` an epoch, by the pace so far; 0: no limit."""
     counts = [float(config.max_steps), float(config.max_epochs * turns)]
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
         counts.append(60 * config.max_minutes * (state.step - 1) / state.seconds)

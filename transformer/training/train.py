@@ -26,7 +26,6 @@ from transformer.corpus.cleaning import DropReason
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import read_pairs
 from transformer.files import locked, write_text
-from transformer.text.tokenizer import Tokenizer
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import pieces_of_epoch, settled
@@ -114,8 +113,15 @@ def _train(
     if not main:
         logging.getLogger().setLevel(logging.ERROR)
     dev = _read_all(request.dev, request.langs)
+    held_out = dev + _read_all((*request.test, *request.held_out), request.langs)
+    sources = [Source.parse(text) for text in request.train]
+    tokenizer = before.tokenizer if before else None
+    if request.tokenizer_model:
+        tokenizer = read_vocabulary(request.tokenizer_model)
     with accelerator.local_main_process_first():
-        data = _prepare(request, model, dev, before.tokenizer if before else None)
+        data = prepare(
+            sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
+        )
     _tell_corpus(data)
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
@@ -165,22 +171,6 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
 
 def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
     return [pair for spec in specs for pair in read_pairs(spec, *langs)]
-
-
-def _prepare(
-    request: TrainRequest, model: ModelConfig, dev: list[SentencePair], before: Tokenizer | None
-) -> PreparedCorpus:
-    """The token cache; its vocabulary is the one named, that of `before`, or a new one."""
-    named = request.tokenizer_model
-    return prepare(
-        [Source.parse(text) for text in request.train],
-        dev + _read_all((*request.test, *request.held_out), request.langs),
-        request.directions,
-        request.corpus,
-        model,
-        request.cache,
-        read_vocabulary(named) if named else before,
-    )
 
 
 def _tell_corpus(data: PreparedCorpus) -> None:

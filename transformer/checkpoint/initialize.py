@@ -74,18 +74,16 @@ def check_growth(old: ModelConfig, new: ModelConfig) -> None:
 
 
 @torch.no_grad()
-def grown(
-    weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig, seed: int = 1
-) -> dict[str, Tensor]:
+def grown(weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig) -> dict[str, Tensor]:
     """Weights by name of the shape `new`, which compute what those of the shape `old` do.
 
     Exactly so at equal width; a wider model has finer sinusoidal codes between the old ones,
-    which moves its output a little. Its copies are read with unequal weights, drawn from
-    `seed`, or they would stay equal for ever. The embeddings are those of `new`'s vocabulary.
+    which moves its output a little. Its copies are read with unequal weights, drawn from one
+    seed, or they would stay equal for ever. The embeddings are those of `new`'s vocabulary.
     """
     check_growth(old, new)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(1)
         wider = _Wider(old.d_model, new.d_model)
         fresh = Transformer(new).state_dict()
         depths = {"encoder": old.n_encoder_layers, "decoder": old.n_decoder_layers}

@@ -135,10 +135,7 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
 
 
 def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
-    """The tensors of a file by name, mapped; UserError unless they have the shapes given.
-
-    Their SHA-256 is held against the one that was noted at saving.
-    """
+    """The tensors of a file by name, mapped; UserError unless of these shapes and as saved."""
     try:
         mapped, tensors = _map(path)
     except (OSError, ValueError) as error:

@@ -142,10 +142,7 @@ def load_weights(folder: str | Path) -> dict[str, Tensor]:
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What training goes on from: tensors and values as they were given to `save`.
-
-    Tensors of other names or shapes than the given ones are a UserError.
-    """
+    """What `save` was given to go on from; tensors of other names or shapes are a UserError."""
     path = locate.find(folder)
     return _load_tensors(path / locate.STATE, shapes), locate.read_json(path / locate.STATE_VALUES)
 

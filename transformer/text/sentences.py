@@ -134,10 +134,7 @@ def _with_kept(
         start, end = end, end + len(part.text)
         inside = tuple((a - start, b - start) for a, b in _within(kept, start, end))
         own = tuple(TermSpan(a - start, b - start, c) for a, b, c in _within(terms, start, end))
-        if part.is_sentence and (inside or own):
-            yield replace(part, kept=inside, terms=own)
-        else:
-            yield part
+        yield replace(part, kept=inside, terms=own) if part.is_sentence else part
 
 
 def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]:

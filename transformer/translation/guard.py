@@ -226,7 +226,7 @@ class GuardedTranslator(TextTranslator):
         texts = [text for model_input in inputs for text in model_input.texts]
         translated = self.translator.translate_sentences(texts, decode) if texts else []
         results = (translation.candidates for translation in translated)
-        return [_assembled(model_input, results, decode.n_best) for model_input in inputs]
+        return [_assembled(model_input, results) for model_input in inputs]
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
@@ -297,7 +297,7 @@ def _invented(source: str, candidate: Candidate, lang: str) -> list[Fault]:
     return [Fault(INVENTED, 1, w) for w in sorted(spelt) if w not in known and w not in source]
 
 
-def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: int) -> Candidates:
+def _assembled(model_input: ModelInput, results: Iterator[Candidates]) -> Candidates:
     """The k-th candidate is made of the k-th of each text, or its last.
 
     Of several texts none vanishes: one without a translation that says anything stays as it is.
@@ -309,4 +309,4 @@ def _assembled(model_input: ModelInput, results: Iterator[Candidates], n_best: i
             or (dataclasses.replace(candidates[0], text=text),)
             for text, candidates in zip(model_input.texts, outputs, strict=True)
         ]
-    return combined(outputs, model_input.finished)[:n_best]
+    return combined(outputs, model_input.finished)

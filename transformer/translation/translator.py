@@ -95,10 +95,7 @@ class Layout:
             said = iter(texts)
             return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
 
-        if len(self.segments) == len(translated) == 1:  # as a rule
-            candidates = translated[0].candidates[:n_best]
-        else:
-            candidates = combined([result.candidates for result in translated], write)[:n_best]
+        candidates = combined([result.candidates for result in translated], write)[:n_best]
         warnings = dict.fromkeys(line for result in translated for line in result.warnings)
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 

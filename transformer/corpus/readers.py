@@ -42,7 +42,6 @@ def refuse(message: str, refused: Refused | None) -> None:
 
 def column(names: Iterable[str], lang: str) -> str | None:
     """The name that is this language's code, with or without a region (`es`, `es-ES`)."""
-    names = list(names)
     for name in names:
         code = name.strip().lower().replace("_", "-")
         if code == lang or code.split("-")[0] == lang:

@@ -127,8 +127,7 @@ def disagreements(
     are bounded as in our search, by `max_ratio` of `DecodeConfig`.
     """
     longest = max(1, model.config.max_len // 2 - 1)
-    cut = {text: ids for text in texts if (ids := tokenizer.encode(text))}
-    sources = {text: [*tags, *ids][:longest] for text, ids in cut.items()}
+    sources = {text: [*tags, *ids][:longest] for text in texts if (ids := tokenizer.encode(text))}
     order = sorted(sources, key=lambda text: -len(sources[text]))
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]

@@ -65,8 +65,7 @@ def capitalised(text: str) -> str:
 
 def titled(text: str) -> str:
     """The text with a capital at the beginning of each word."""
-    parts = re.split(r"(\s+)", text)
-    return "".join(map(capitalised, parts))
+    return "".join(map(capitalised, re.split(r"(\s+)", text)))
 
 
 def begins_like(text: str, model: str) -> str:

@@ -210,9 +210,9 @@ def test_what_stays_wrong_is_a_warning(speaks: Speaks) -> None:
 @pytest.mark.parametrize(
     ("scores", "text", "warnings"),
     [
-        ((-7.0, -9.9), "un", ()),  # 1.4 nats for each of four pieces and the end
-        ((-7.1, -6.9), "beams", ()),
-        ((-7.1, -7.2), "un", ("unsure",)),
+        ((-5.0, -9.9), "un", ()),  # 1 nat for each of four pieces and the end
+        ((-5.1, -4.9), "beams", ()),
+        ((-5.1, -5.2), "un", ("unsure",)),
     ],
 )
 def test_what_the_model_finds_hopeless_is_tried_with_beams(

@@ -40,6 +40,10 @@ FOUND = [  # a text and what is protected in it
     ("Son 1.234,56 o 3; a las 12:30 del 2024-05-01, 15%.",
      ["number 1.234,56", "number 3", "number 12:30", "number 2024-05-01", "number 15%"]),
     ("El B2, la 3D y el 1º.", []),
+    ("Abre /usr/share/doc, ~/a/b.txt o C:\\Casa\\x.",
+     ["url /usr/share/doc", "url ~/a/b.txt", "url C:\\Casa\\x"]),
+    ("Firma: ____ Día: __/__ Cap. I ...... 5, pues.... y/o",
+     ["blank ____", "blank __/__", "blank ......", "number 5"]),
     ("and/or, a.m./p.m., p. ej. y etc.", []),
     ("Te dije que no.Y ya está: Sr.López/Ruiz", []),
 ]  # fmt: skip
@@ -76,7 +80,7 @@ def test_spans_are_in_order_and_do_not_overlap(text: str) -> None:
     "part",
     ["a", "a.", "1.", "1", "1,1.a", "`", "<a ", "</", "{{", "${", "%", "%(", "a@", "a@a.", "-.",
      "http://", "www.", "www.a(", ")", "a.b:1", "$", ":a", "a b ", "{a", "<1", "@", "%1$", ":a_",
-     "."],
+     ".", "_", "__/", "/a", "a:\\"],
 )  # fmt: skip
 def test_finding_takes_linear_time(part: str) -> None:
     for text in (part * 60_000, "www." + part * 60_000 + "!", part * 60_000 + "%s"):

@@ -259,6 +259,7 @@ def test_the_nth_best_come_along(plain: Translator) -> None:
     [
         ("Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ", ["東京", "😀", "Привет"]),
         ("© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´", [*"©½²‰₡――´"]),
+        ("a | b, § 4, x^2, ~5, b\\c, X® ±2, a_b [c] {d} `e`, 4 °C, 5 €", [*"|§^~\\®±"]),
     ],
 )
 def test_other_scripts_and_rare_signs_are_foreign(

@@ -46,13 +46,14 @@ Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
-_MARKED = re.compile(r"[`<{%$@/#:]")  # one of these is in all that `find` finds, or a dot
-_DOTTED = re.compile(r"\.\w")
+_MARKED = re.compile(r"[`<{%$@/#:]|__|\.(?:\w|\.{4})")  # one of these is in all that `find` finds
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
-    for c in map(chr, (*range(0xA1, 0x250), *range(0x2010, 0x2070), *range(0x20A0, 0x20D0)))
-    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”–—…€£°"
+    for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
+    for c in map(chr, range(a, b))
+    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”–—…€£°_`[]{}"
 ]
+_RARE = {*"|\\^~§©®±"}  # the vocabulary has them, a corpus hardly: a model writes others
 
 
 class GuardedTranslator(TextTranslator):
@@ -135,7 +136,7 @@ class GuardedTranslator(TextTranslator):
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
         spans: Spans = []
-        if _MARKED.search(text) or _DOTTED.search(text):
+        if _MARKED.search(text):
             spans = [(s.start, s.end) for s in find(text) if s.kind != "number"]
         for run in self._foreign.finditer(text):
             a, b = run.span()
@@ -254,7 +255,7 @@ def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
     Latin letters and marks are left to the model, which has bytes for the rare ones.
     """
     pictures = {c for c in tokenizer.alphabet if c >= "\u2190" and unicodedata.category(c) == "So"}
-    known = tokenizer.alphabet - pictures - {*SLOTS}
+    known = tokenizer.alphabet - pictures - _RARE - {*SLOTS}
     others = "".join(sorted(c for c in known if c > "\u024f"))
     signs = "".join(c for c in _SIGNS if not _is_written(c, known))
     return re.compile(

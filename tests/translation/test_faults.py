@@ -27,6 +27,7 @@ def codes(source: str, output: str, *protected: str) -> list[str]:
         ("Hola.", "Hello, it is a day that is not the same as what they were", ["too long"]),
         ("Nació en 1916.", "He was born in 19616.", ["number lost: 1916"]),
         ("It cost 1,000 a day.", "Costó un euro al día.", ["number lost: 1,000"]),
+        ("El <b>{name}</b>.", "The {name} <b></b>.", ["emptied: <b></b>"]),
         ("Hola {name}.", "Hello name.", ["missing: {name}"]),
         ("Hola {name}.", "Hello {name} {name}.", ["doubled: {name}"]),
     ],

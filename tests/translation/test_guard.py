@@ -71,6 +71,20 @@ def test_protected_tokens_pass_as_slots(speaks: Speaks, plain: Translator) -> No
     assert spoken.asked == [f"Hola {SLOTS[0]}, mira {SLOTS[1]}."]
 
 
+def test_a_word_behind_a_tag_is_read_as_one_and_stays_there(speaks: Speaks) -> None:
+    guarded, spoken = speaks(lambda text, _: text.replace("Pulsa", "Press"))
+    (result,) = guarded.translate(["Pulsa <b>Aceptar</b>, H<0/>O y <b>{x}</b>."])
+    a, b, c, d, e, f = SLOTS[:6]
+    assert spoken.asked == [f"Pulsa {a} Aceptar{b}, H{c}O y {d}{e}{f}."]
+    assert result.text == "Press <b>Aceptar</b>, H<0/>O y <b>{x}</b>."
+
+
+def test_words_that_left_their_tags_are_translated_between_them(speaks: Speaks) -> None:
+    guarded, _ = speaks(lambda text, _: f"rojo {SLOTS[0]}{SLOTS[1]}" if SLOTS[0] in text else text)
+    (result,) = guarded.translate(["El <b>rojo</b> viene."])
+    assert (result.text, result.warnings) == ("El <b>rojo</b> viene.", ())
+
+
 def test_spanish_is_read_as_it_is_spelt(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text.replace("a", "o"))
     guarded.translate(["{name} viene manana?", "DONDE VIVE TU TIO?", "Casa azul."])

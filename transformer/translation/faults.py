@@ -29,6 +29,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TOKEN = re.compile(r"\w+")
+_EMPTY = re.compile(r"<[A-Za-z\d][^<>]*+(?<!/)>\s*+</[^<>]*+>")  # a pair of tags
 FOURFOLD = [4 * letter for letter in "abcdefghijklmnopqrstuvwxyzáéíóúüñ"]  # no word has that
 _WITHIN = re.compile(r"(\w{2,12}?)\1\1")
 _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice dos
@@ -136,7 +137,8 @@ def _copies(source: str, output: str, protected: Collection[str]) -> list[Fault]
             wrong.append(Fault("missing", 20, token))
         elif there > wanted:
             wrong.append(Fault("doubled", 15, token))
-    return wrong
+    emptied = Counter(_EMPTY.findall(output)) - Counter(_EMPTY.findall(source))
+    return wrong + [Fault("emptied", 9, pair) for pair in emptied]
 
 
 def _loops(words: Sequence[str], text: str) -> bool:

@@ -207,7 +207,7 @@ class GuardedTranslator(TextTranslator):
         yield set(), lambda sentence, _: self._first(sentence), 0
         yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
         yield {"number lost"}, self._with_numbers, 0
-        lost = {"missing", "doubled", "term missing"}
+        lost = {"missing", "doubled", "emptied", "term missing"}
         yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
 
     def _with_numbers(self, sentence: SourceSentence, wrong: Sequence[Fault]) -> ModelInput:

@@ -79,7 +79,10 @@ class ModelInput:
             if is_kept:
                 texts.append(self._cased(text) if text not in self.sentence.kept else text)
                 continue
-            output = restore(self._cased(next(translated)), self.originals)
+            output = self._cased(next(translated))
+            for glued in _glued(self.sentence.parts).values():
+                output = output.replace(f"{glued} ", glued)
+            output = restore(output, self.originals)
             if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
             if place > 0:
@@ -180,14 +183,29 @@ def masked(sentence: SourceSentence, has_slots: bool) -> ModelInput:
     """The sentence as one text, what is kept under slots if the model has them."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
-    texts, originals = list[str](), list[str]()
-    for text, is_kept in sentence.parts:
+    texts, originals, glued = list[str](), list[str](), _glued(sentence.parts)
+    for place, (text, is_kept) in enumerate(sentence.parts):
         if is_kept and len(originals) < len(SLOTS):
             texts.append(SLOTS[len(originals)])
             originals.append(text)
         else:
-            texts.append(text)
+            texts.append(f" {text}" if place in glued else text)
     return ModelInput(sentence, (("".join(texts), False),), tuple(originals))
+
+
+def _glued(parts: Sequence[Part]) -> dict[int, str]:
+    """The slots that a word follows without a space, as a tag does, by the word's place.
+
+    A model knows words by the space ahead: after `<b>` it would take "Guardar" for a part of one.
+    """
+    glued, n_kept = dict[int, str](), 0
+    for place, (text, is_kept) in enumerate(parts):
+        before = "".join(said for said, _ in parts[max(place - 2, 0) : place - 1])
+        is_after = place > 0 and parts[place - 1][1] and not is_kept and n_kept <= len(SLOTS)
+        if is_after and _LETTER.match(text) and not before[-1:].isalnum():  # as in H<0/>O
+            glued[place] = slot(n_kept - 1)
+        n_kept += is_kept
+    return glued
 
 
 def lowercased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:

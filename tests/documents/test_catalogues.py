@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.documents.shouting import ES_EN
+from tests.documents.shouting import ES_EN, shouted
 from transformer.documents.fill import Part, translate_file
 
 
@@ -159,3 +159,49 @@ def test_every_word_and_every_code_comes_out_once_and_in_pairs() -> None:
         found = re.findall(r"<[be]pt.*?</[be]pt>|[^\s<]+", said)
         assert sorted(found) == sorted(a if a[0] == "<" else a.upper() for a in asked)
         assert all(found.index(a) < found.index(b) for a, b in codes if a in found)
+
+
+M = '<mrk mid="{}" mtype="seg">{}</mrk>'
+SEGMENTS = f"<source>uno. dos.</source><seg-source>{M.format(0, 'uno.')} {M.format(1, 'dos.')}"
+RAISED = f"{M.format(0, 'UNO.')} {M.format(1, 'DOS.')}"
+ICU = "{{n, plural, one {{{}}} other {{# {}}}}} &lt;"
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        (f"{SEGMENTS}</seg-source>", f"{SEGMENTS}</seg-source><target>{RAISED}</target>"),
+        (
+            f"{SEGMENTS}</seg-source><target>{M.format(0, '')} {M.format(1, '')}</target>",
+            f"{SEGMENTS}</seg-source><target>{RAISED}</target>",
+        ),
+        (
+            '<source>uno</source><target state="new">uno</target>',
+            '<source>uno</source><target state="new">UNO</target>',
+        ),
+        (
+            '<segment state="initial"><source>uno</source> <target>uno</target></segment>',
+            '<segment state="initial"><source>uno</source> <target>UNO</target></segment>',
+        ),
+        ("<source>uno</source><target>uno</target>", None),
+        ('<source>uno</source><target state="new">dos</target>', None),
+        (
+            f"<source>{ICU.format('día', 'días')}</source>",
+            f"<source>{ICU.format('día', 'días')}</source>"
+            f"<target>{ICU.format('DÍA', 'DÍAS')}</target>",
+        ),
+        (
+            "<source>uno</source><note>no</note><alt-trans><source>no</source></alt-trans>",
+            "<source>uno</source><target>UNO</target><note>no</note><alt-trans><source>no</source>"
+            "</alt-trans>",
+        ),
+    ],
+)
+def test_a_unit_gets_one_target_of_what_was_not_translated(unit: str, expected: str | None) -> None:
+    assert shouted(f"<file>{unit}</file>", ".xlf") == f"<file>{expected or unit}</file>"
+
+
+def test_what_a_unit_says_about_itself_stays() -> None:
+    unit = '<tuv xml:lang="{}"><prop>no</prop><note>no</note><seg>{}</seg></tuv>'
+    both = unit.format("es", "uno") + unit.format("en", "UNO")
+    assert shouted(f"<tu>{unit.format('es', 'uno')}</tu>", ".tmx") == f"<tu>{both}</tu>"

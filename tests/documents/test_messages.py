@@ -75,6 +75,7 @@ def test_a_branch_is_a_passage_with_its_arguments() -> None:
         (".yaml", "a: >-\n  {{n, plural, one {{{x}}} other {{# {y}}}}}\n"),
         (".po", 'msgid "x {{n, plural, other {{{x}}}}}"\nmsgstr "{z}"\n'),
         (".csv", 'id,"{{n, plural, one {{{x}}} other {{# {y}}}}}"\n'),
+        (".html", "<p>{{n, plural, one {{{x}}} other {{# &lt; {y}}}}}</p>"),
     ],
 )
 def test_values_of_other_files_are_read_alike(suffix: str, content: str) -> None:

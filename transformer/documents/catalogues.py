@@ -29,8 +29,9 @@ _ESCAPED = re.compile(r"\\[ntr\"\\]")
 _WRITTEN = {char: code for code, char in _ESCAPES.items()}
 _XLIFF = html.Language(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
-    kept=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp"}),
-)
+    kept=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp",
+                    "note", "prop", "alt-trans"}),
+)  # fmt: skip
 _BEGIN, _END = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}
 _NUMBERS = ("startref", "rid", "i", "id")  # the first of these attributes tells what it belongs to
 
@@ -97,6 +98,11 @@ class _Catalogue:
             raise UserError(f"expected an end of <{self.tokens[start].name}>")
         return self._ends[start]
 
+    def after(self, place: int) -> int:
+        """What follows a token, white space apart."""
+        later = range(place + 1, len(self.tokens))
+        return next((p for p in later if self.tokens[p].source.strip()), place)
+
     def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
         """A copy of tokens behind a place, and something around it."""
         copies = [replace(token) for token in self.tokens[first:stop]]
@@ -144,18 +150,34 @@ def xliff(text: str, options: Options) -> Written:
             elif values.keys() & {"source-language", "srclang"}:
                 token.source = f'{token.source[:-1]} {name}="{options.target}">'
     for start, end in file.elements("source"):
-        place = end + 1
-        while place < len(tokens) and not tokens[place].source.strip():
-            place += 1
-        target = tokens[place] if place < len(tokens) else tokens[end]
+        source, place = (start, end), file.after(end)
+        if tokens[place].name == "seg-source" and tokens[place].kind == "open":
+            source = place, file.end(place)
+            place = file.after(source[1])
+        target = tokens[place]
         if target.name != "target" or target.kind not in ("open", "empty"):
-            file.add(end, start + 1, end, ("<target>", "</target>"))
+            file.add(source[1], source[0] + 1, source[1], ("<target>", "</target>"))
         elif target.kind == "empty":
             target.source = f"{target.source.removesuffix('/>').rstrip()}>"
-            file.add(place, start + 1, end, ("", "</target>"))
-        elif not "".join(t.source for t in tokens[place + 1 : file.end(place)]).strip():
-            file.add(place, start + 1, end)
+            file.add(place, source[0] + 1, source[1], ("", "</target>"))
+        elif _is_untranslated(file, start, place):
+            for token in tokens[place + 1 : file.end(place)]:
+                token.source = ""
+            file.add(place, source[0] + 1, source[1])
     return file.written()
+
+
+def _is_untranslated(file: _Catalogue, source: int, target: int) -> bool:
+    """Whether a target has nothing but marks of its segments, or the source that it began as."""
+    own = file.tokens[target + 1 : file.end(target)]
+    if all(token.name == "mrk" or not token.source.strip() for token in own):
+        return True
+    states = {
+        html.values_of(tag.source).get("state")
+        for tag in file.tokens[max(source - 2, 0) : source] + file.tokens[target : target + 1]
+    }
+    is_new = not states.isdisjoint(("new", "needs-translation", "initial"))
+    return is_new and own == file.tokens[source + 1 : file.end(source)]
 
 
 def tmx(text: str, options: Options) -> Written:

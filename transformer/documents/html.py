@@ -12,6 +12,7 @@ from html import escape, unescape
 from typing import NamedTuple
 
 from transformer.config import UserError
+from transformer.documents.messages import Message
 from transformer.documents.passages import (
     KEPT,
     Line,
@@ -288,6 +289,14 @@ def _unit(
     spaced = [text if text is None or is_pre else _SPACE.sub(" ", text) for text in said]
     read = Line(zip(spaced, (item.is_mark for item in line), line, strict=True))
     if not has_words(KEPT.sub("", read.passage.text)):
+        if len(line) == 1 and said[0]:  # maybe a message
+            token, text = tokens[line[0].first], said[0]
+            before = token.source
+
+            def say(message: str) -> None:
+                token.source = before if message == text else language.write(message, before)
+
+            yield from Message(text).spoken(say)
         return
 
     def source(first: int, stop: int) -> str:

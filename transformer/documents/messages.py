@@ -5,11 +5,12 @@ they are. A message whose translation would not parse into the same parts stays 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
-from transformer.documents.passages import KEPT, TYPED, Line, Unit, has_words
+from transformer.documents.passages import KEPT, TYPED, Line, Put, Unit, has_words
 from transformer.text.markup import MarkedText
 
 _SIGNS = "$#%"  # ahead of an argument they are a part of it, in templates
@@ -127,6 +128,15 @@ class Message:
         for piece in own:
             piece.source = ""
         own[0].source = "".join(said)
+
+    def spoken(self, say: Callable[[str], None]) -> Iterator[Unit]:
+        """Its passages; with each that is translated the whole message is said again."""
+        for passage, put in self.units:
+            yield passage, partial(self._say, put, say)
+
+    def _say(self, put: Put, say: Callable[[str], None], marked: MarkedText) -> None:
+        put(marked)
+        say(self.written())
 
     def written(self) -> str:
         """The message with the translations that it got."""

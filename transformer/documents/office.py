@@ -27,11 +27,10 @@ from transformer.documents.passages import (
     Opened,
     Options,
     Passage,
-    Put,
     Unit,
     Written,
     has_words,
-    plain,
+    saying,
     text_file,
 )
 from transformer.text.markup import MarkedText
@@ -209,23 +208,19 @@ def _wrap_fields(paragraph: Any) -> None:
             inside = []
 
 
-def _putter(say: Callable[[str], None]) -> Put:
-    return lambda marked: say(plain(marked))
-
-
 def _short_texts(root: Any) -> Iterator[Unit]:
     """What is no paragraph: alternative texts, prompts of cells, labels of charts, comments."""
     for element in root.iter():
         name = _name(element)
         for key, value in element.items() if name in _READ else ():
             if key.rpartition("}")[2] in _READ[name] and has_words(value):
-                yield Passage(value), _putter(functools.partial(element.set, key))
+                yield Passage(value), saying(functools.partial(element.set, key))
         if name[-6:] in ("Header", "Footer"):  # of a printed sheet, with codes between
             yield from _between_codes(element)
         if name in ("text", "v") and not len(element) and has_words(element.text or ""):
             above = {_name(each) for each in itertools.islice(element.iterancestors(), 2)}
             if name == "text" or above & _LABELS:
-                yield Passage(element.text), _putter(functools.partial(setattr, element, "text"))
+                yield Passage(element.text), saying(functools.partial(setattr, element, "text"))
 
 
 def _between_codes(element: Any) -> Iterator[Unit]:
@@ -237,7 +232,7 @@ def _between_codes(element: Any) -> Iterator[Unit]:
 
     for place in range(0, len(parts), 2):
         if has_words(parts[place]):
-            yield Passage(parts[place]), _putter(functools.partial(say, place))
+            yield Passage(parts[place]), saying(functools.partial(say, place))
 
 
 @dataclass(slots=True)

@@ -159,6 +159,11 @@ def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
     ]
 
 
+def saying(say: Callable[[str], None]) -> Put:
+    """Puts a translation by its text alone."""
+    return lambda marked: say(plain(marked))
+
+
 def plain(marked: Sequence[tuple[str, int | None]]) -> str:
     """The text without its marks."""
     return "".join(text for text, _ in marked)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from transformer.documents.messages import Message
-from transformer.documents.passages import Passage, Unit, Written, has_words, plain
-from transformer.text.markup import MarkedText
+from transformer.documents.passages import Passage, Unit, Written, has_words, saying
 
 
 class Slices:
@@ -14,7 +13,6 @@ class Slices:
         self._text, self._parts = text, list[str]()
         self.units: list[Unit] = []
         self.end = 0  # of the last slice
-        self._messages: list[tuple[int, Message, Callable[[str], str]]] = []
 
     def replace(self, start: int, stop: int, text: str) -> int:
         """Writes another text behind the last slice; gives its place."""
@@ -27,26 +25,15 @@ class Slices:
         message = Message(said)
         if not message.units and (message or not has_words(said)):
             return
-        place = self.replace(start, stop, self._text[start:stop])
-        if message.units:
-            self._messages.append((place, message, render))
-            self.units += message.units
-            return
+        source = self._text[start:stop]
+        place = self.replace(start, stop, source)
 
-        def put(marked: MarkedText) -> None:
-            if plain(marked) != said:
-                self._parts[place] = render(plain(marked))
+        def say(text: str) -> None:
+            self._parts[place] = source if text == said else render(text)
 
-        self.units.append((Passage(said), put))
+        self.units += message.spoken(say) if message.units else [(Passage(said), saying(say))]
 
     def written(self) -> Written:
         """The passages, and the text with their translations."""
         rest = self._text[self.end :]
-
-        def finish() -> str:
-            for place, message, render in self._messages:
-                if (said := message.written()) != message.text:
-                    self._parts[place] = render(said)
-            return "".join([*self._parts, rest])
-
-        return self.units, finish
+        return self.units, lambda: "".join([*self._parts, rest])

@@ -211,6 +211,7 @@ YAML_RAISED = raised(
             '<meta property="og:title" content="UNO"><optgroup label="DOS">'
             '<p lang="fr">TRES <i lang="fr">no</i> <b lang="en">CUATRO</b> <q lang=en>no</q>',
         ),
+        (".html", "a H<sub>2</sub>O, <b>5</b>", "A H<sub>2</sub>O, <b>5</b>"),
         (".html", "<a>uno</a> | <a>dos</a>, <b>tres</b>", "<a>UNO</a> | <a>DOS</a>, <b>TRES</b>"),
         (".html", "<ul><li><a>uno</a> <a>dos</a>", "<ul><li><a>UNO</a> <a>DOS</a>"),
         (".html", "<u>a <s>b</s></u> 5 < 6 &copy; fin", "<u>A <s>B</s></u> 5 &lt; 6 © FIN"),

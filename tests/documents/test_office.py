@@ -183,6 +183,7 @@ P = "<p><r><t>uno</t></r></p>"
     ("suffix", "member", "xml"),
     [
         ("docx", "word/document.xml", f'<docPr name="no" descr="dos" title="tres"/><box>{P}</box>'),
+        ("docx", "word/document.xml", f'<p><hyperlink tooltip="dos">{P[3:-4]}</hyperlink></p>'),
         ("docx", "word/document.xml", '<shape alt="uno"/><sdt><alias val="no"/></sdt>'),
         ("docx", "word/charts/chart1.xml", f"<strCache><pt><v>dos</v></pt></strCache><v>no</v>{P}"),
         ("docx", "word/diagrams/data2.xml", P),
@@ -231,6 +232,42 @@ def test_changes_of_a_word_document_stay_changes() -> None:
         "</w:delText></w:r></w:del><w:r><w:t> red car</w:t></w:r>"
         '<w:moveFromRangeEnd w:id="3"/></w:p>'
     )
+
+
+BOX = f"<r><AlternateContent>{P.replace('uno', 'seis')}</AlternateContent></r>"
+TEXT = "<r><t>uno </t></r>{}<r><t> dos</t></r>"
+
+
+@pytest.mark.parametrize(
+    ("member", "xml", "passages"),
+    [
+        ("word/document.xml", TEXT.format(BOX), [("uno <0/> dos", ()), ("seis", ())]),
+        ("word/document.xml", TEXT.format("<oMath><r><t>x</t></r></oMath>"),
+         [("uno <0/> dos", ())]),
+        ("word/document.xml", TEXT.format("<sdt><sdtPr/><sdtContent><r><t>tres</t></r></sdtContent>"
+         "</sdt>"), [("uno tres dos", ((4, 8),))]),
+        ("word/document.xml", TEXT.format('<r><rPr><vertAlign val="x"/></rPr><t>2</t></r>'),
+         [("uno <0/> dos", ())]),
+        ("xl/worksheets/sheet1.xml", "<oddHeader>&amp;C&amp;B página &amp;P de &amp;N&amp;R uno"
+         "</oddHeader>", [("<0/> página <1/> de <2/>", ()), ("uno", ())]),
+        ("xl/sharedStrings.xml", TEXT.format("<r><rPr><b/></rPr><t>tres</t></r>")
+         .replace("<t> dos", "<rPr><sz/></rPr><t> dos"), [("uno tres dos", ((4, 8),))]),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_sentence_does_not_cut_it(
+    member: str, xml: str, passages: list[tuple[str, tuple[tuple[int, int], ...]]]
+) -> None:
+    name = "si" if "shared" in member else "p"
+    wrapped = xml if "Header" in xml else f"<{name}>{xml}</{name}>"
+    parts = dict.fromkeys(("word/document.xml", "xl/workbook.xml"), "<a/>")
+    content = archive(**{**parts, member: f"<d>{wrapped}</d>"})
+    suffix = ".docx" if "word" in member else ".xlsx"
+    assert [(p.text, p.marks) for p in read(content, suffix).passages] == passages
+    written = members(translate_file(content, f"a{suffix}", shout))[member].decode()
+    if "<sz/>" in wrapped:
+        wrapped = wrapped.replace("<t>uno", "<rPr><sz/></rPr><t>uno")
+    expected = raised(f"<d>{wrapped}</d>", "uno dos tres página de seis")
+    assert written.partition("\n")[2].replace(' xml:space="preserve"', "") == expected
 
 
 def test_a_note_of_an_open_document_goes_with_its_place() -> None:

@@ -252,7 +252,8 @@ def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
     if not 0 < last - first <= 2 * MAX_NESTED:
         return None
     inner = tokens[first : last + 1]
-    if not any(token.kind == "text" and token.source.strip() for token in inner):
+    said = "".join(token.source for token in inner if token.kind == "text").strip()
+    if not said or (tokens[first].name in ("sub", "sup") and not has_words(said)):  # as in H2O
         return _Item(first, last, None)
     middle = (first + last) // 2
     kinds = [token.kind for token in inner]

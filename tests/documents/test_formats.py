@@ -48,7 +48,7 @@ no
 
     no
 
-<div>no</div>
+<div>uno</div>
 
 [ref]: http://no.no
 """
@@ -223,6 +223,12 @@ YAML_RAISED = raised(
         (".html", "el <b>a</b> &lt;0/&gt; <br> <img> c", "EL <b>A</b> &lt;0/&gt; <br> <img> C"),
         (".md", MARKDOWN, MARKDOWN_RAISED),
         (".md", MARKDOWN.replace("\n", "\r\n"), MARKDOWN_RAISED.replace("\n", "\r\n")),
+        (
+            ".md",
+            '!!! note "uno"\n    dos\n\n:::tip tres\n  cuatro\n:::\n\n> [!NOTE]\n> cinco\n',
+            '!!! note "UNO"\n    DOS\n\n:::tip TRES\n  CUATRO\n:::\n\n> [!NOTE]\n> CINCO\n',
+        ),
+        (".md", "<br>\n<p>uno &amp; dos", "<br>\n<p>UNO &amp; DOS"),
         (".md", "---\n\n- [uno](no) - dos\n\n---\n", "---\n\n- [UNO](no) - DOS\n\n---\n"),
         (".yaml", YAML, YAML_RAISED),
         (".yaml", YAML.replace("\n", "\r\n"), YAML_RAISED.replace("\n", "\r\n")),

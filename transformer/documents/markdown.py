@@ -1,15 +1,15 @@
 """Markdown: its paragraphs, headings and cells, as markdown-it reads them, line by line.
 
-Code, fences, addresses, HTML, formulas, variables, pictures with their texts and the head of a file
-stay; bold words and links are marks. A paragraph of several lines comes out as one.
+Code, fences, addresses, HTML in a paragraph, formulas, variables, pictures with their texts and the
+head of a file stay; bold words and links are marks. A paragraph of several lines comes out as one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from transformer.documents import html
-from transformer.documents.passages import Options, Written
+from transformer.documents.passages import Options, Unit, Written
 
 if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
 _HEAD = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?=\S)(?:(?!\1)[^\n]*+\n)*+\1[ \t]*(?:\r?\n|\Z)")
 # Notes, attributes, variables, formulas and tasks are signs to other readers of Markdown.
+_BOX = r"\[!\w++\]|(?:!!!|\?\?\?\+?)[ \t]++[\w-]++|:{3,}+[ \t]*+[\w-]*+"  # begins a line, or is one
 _SIGNS = re.compile(
+    rf"(?<![^\n])(?:{_BOX})|"
     r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{\{[^{}\n]*+\}\}|\{[#.:%][^{}\n]*+\}"
     r"|\$\$[^$]++\$\$|\$(?=\S)[^$\n]*[^$\s]\$(?!\d)"
 )
-_LINE = re.compile(r"\[[^\[\]\n]++\]:|:\s")  # begins a note, an address or a definition
+_LINE = re.compile(rf"\[[^\[\]\n]++\]:|:\s|{_BOX}")  # or a note, an address, a definition
+_BOXED = re.compile(_BOX)
 _TARGET = r"""(?:\((?:[^()"'\\\n]++|\\.|"[^"]*+"|'[^']*+'|\([^()]*+\)|['"])*+\)|\[[^\[\]]*+\])?+"""
 _LINK_END = re.compile(rf"\]{_TARGET}")
 _IMAGE = re.compile(rf"!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]{_TARGET}")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _STAYING = {"code_inline": _CODE, "image": _IMAGE}
-_BREAK = re.compile(r" *+\\?\n")
+_BREAK = re.compile(r" *+\\?\n[ \t]*+")
 _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a line's beginning
 
 
@@ -63,14 +66,23 @@ def opened(text: str, options: Options) -> Written:
     head = _HEAD.match(text)
     start = head.end() if head else 0
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.inline.ruler.before("escape", "stays", _stays)
+    parser.inline.ruler.before("text", "stays", _stays)
     lines = text[start:].split("\n")
     offsets = [start]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
     tokens: list[html.Token] = []
+    units: list[Unit] = []
+    blocks: list[tuple[html.Token, Callable[[], str]]] = []  # of HTML
     end = 0
     for token in parser.parse(text[start:]):
+        if token.type == "html_block" and token.map and not token.level:
+            first, stop = (offsets[line] for line in token.map)
+            own, finish = html.opened(text[first:stop], options, html.HTML)
+            units += own
+            blocks.append((html.Token("", "block"), finish))
+            tokens += [html.Token(text[end:first], "block"), blocks[-1][0]]
+            end = min(stop, len(text))
         if token.type != "inline" or not token.map or not token.content.strip():
             continue
         places = _places(token, text, offsets, end)
@@ -80,7 +92,13 @@ def opened(text: str, options: Options) -> Written:
         tokens += _inline(token, text, places)
         end = places[-1]
     tokens.append(html.Token(text[end:], "block"))
-    return html.lines(tokens, MARKDOWN), lambda: "".join(t.source for t in tokens)
+
+    def written() -> str:
+        for block, finish in blocks:
+            block.source = finish()
+        return "".join(token.source for token in tokens)
+
+    return [*units, *html.lines(tokens, MARKDOWN)], written
 
 
 def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[int]:
@@ -142,7 +160,9 @@ def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, i
             end = start + len(source) if start >= 0 else -1
         elif child.type in ("softbreak", "hardbreak"):
             end = _end(_BREAK, content, end)
-            is_text = child.type == "softbreak" and not _LINE.match(content, end)
+            line = content.rfind("\n", 0, start) + 1
+            is_own = _LINE.match(content, end) or _BOXED.match(content, line)
+            is_text = child.type == "softbreak" and not is_own
             kind, said = ("text", " ") if is_text else ("block", "")
         elif child.type in _STAYING:
             kind, end = "kept", _end(_STAYING[child.type], content, end)

@@ -9,7 +9,7 @@ from transformer.text.glossary import Glossary
 from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.preprocess import TermPlace
-from transformer.translation.terms import place_terms
+from transformer.translation.terms import agreeing, place_terms
 from transformer.translation.translator import Candidate, Translation, Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,3 +125,30 @@ def test_a_possessive_stays_and_what_cannot_be_aligned_too() -> None:
     weights = [[0.9, 0.0], [0.0, 0.9]]
     assert place_terms(("el perro", "the dog's"), places, words, weights) == f"the {SLOTS[1]}'s"
     assert place_terms(("el perro", "the dogs"), places, words, weights) == "the dogs"
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "expected"),
+    [
+        ("Esta siniestro fue caro.", "siniestro", "Este siniestro fue caro."),
+        ("LA SINIESTRO DE LA SINIESTRO", "siniestro", "EL SINIESTRO DEL SINIESTRO"),
+        ("A la siniestro y una siniestro", "siniestro", "Al siniestro y un siniestro"),
+        ("Nuestros pólizas", "pólizas", "Nuestras pólizas"),
+        ("Del póliza y ningún póliza", "póliza", "De la póliza y ninguna póliza"),
+        ("la contrato de obra", "contrato de obra", "el contrato de obra"),
+        ("los garantías, un sesión", "garantías", "las garantías, un sesión"),
+        ("la testigo", "testigo", "la testigo"),
+        ("el agua", "agua", "el agua"),
+        ("el planeta, la flor", "planeta", "el planeta, la flor"),
+        ("la siniestros", "siniestro", "la siniestros"),
+        ("para siniestro", "siniestro", "para siniestro"),
+    ],
+)
+def test_articles_agree_with_a_term_whose_ending_tells(text: str, term: str, expected: str) -> None:
+    assert agreeing(text, [term]) == expected
+
+
+def test_a_term_in_spanish_gets_its_article() -> None:
+    glossary = Glossary.parse("claim\tsiniestro\npolicy\tcontrato de seguro\n")
+    (result,) = load(glossary=glossary).translate(["This claim of the policy."], langs=("en", "es"))
+    assert "Este siniestro del contrato de seguro" in result.text

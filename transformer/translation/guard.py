@@ -232,6 +232,14 @@ class GuardedTranslator(TextTranslator):
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
+        if sentence.terms and self.tgt_lang == "es":
+            from transformer.translation.terms import agreeing
+
+            targets = [target for target, _ in sentence.terms]
+            candidates = tuple(
+                dataclasses.replace(candidate, text=agreeing(candidate.text, targets))
+                for candidate in candidates
+            )
         wrong = self._faults(sentence, candidates[0])
         if not wrong:
             return candidates, wrong

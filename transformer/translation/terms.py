@@ -5,15 +5,16 @@ looked at a term, its target is put. What goes through a model as a slot has los
 way is for words that a model does not know.
 """
 
+import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.text.casing import SMALL
+from transformer.text.casing import SMALL, capitalised
 from transformer.text.markup import project_markup
 from transformer.text.tokenizer import words
 from transformer.translation.faults import term_pattern
@@ -23,6 +24,18 @@ from transformer.translation.translator import Candidate, Translator, combined
 _MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
     unas unos your"""
 _LITTLE = SMALL | {*_MORE.split()}  # words that stand before a term and are none of it
+# What stands before a noun, masculine and feminine, and what tells which of the two it is.
+_BOTH = """un una|el la|del de la|al a la|los las|unos unas|este esta|estos estas|ese esa|esos esas
+    |aquel aquella|aquellos aquellas|nuestro nuestra|nuestros nuestras|algún alguna
+    |ningún ninguna"""
+_FEMININE = {one: " ".join(other) for one, *other in map(str.split, _BOTH.split("|"))}
+_MASCULINE = {other: one for one, other in _FEMININE.items()}
+_IS_MASCULINE = re.compile(r"\w+(?:os?|ajes?)")
+_IS_FEMININE = re.compile(r"(?!h?[aá])\w+(?:[csx](?:ión|iones)|[dt]ad(?:es)?|(?<![mtp])as?)")
+_EITHER = """mano manos foto fotos moto motos radio radios testigo testigos modelo modelos piloto
+    pilotos soldado soldados día días guía guías policía policías cura curas colega colegas gas
+    paraguas espía espías"""
+_OPEN = {*_EITHER.split()}  # nouns whose ending does not tell
 _WORD = re.compile(r"\w+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -138,3 +151,27 @@ def _inner(text: str, term: str, target: str) -> tuple[int, int]:
     if possessive and not _POSSESSIVE.search(target):
         stop = min(possessive.start(), stop)
     return (start, stop) if start < stop else (0, len(text))
+
+
+def agreeing(text: str, targets: Iterable[str]) -> str:
+    """A Spanish text whose articles agree with the terms right behind, where their endings tell.
+
+    The model wrote them for a word of its own: "la reclamación" becomes "el siniestro".
+    """
+    for target in dict.fromkeys(targets):
+        noun = target.split()[0].lower()
+        is_masculine = bool(_IS_MASCULINE.fullmatch(noun))
+        if noun in _OPEN or not (is_masculine or _IS_FEMININE.fullmatch(noun)):
+            continue
+        right = _MASCULINE if is_masculine else _FEMININE
+        wrong = "|".join(sorted(right, key=len, reverse=True))
+        before = re.compile(rf"\b({wrong})(?=\s+{term_pattern(target).pattern})", re.IGNORECASE)
+        text = before.sub(functools.partial(_in_gender, right), text)
+    return text
+
+
+def _in_gender(right: Mapping[str, str], found: re.Match[str]) -> str:
+    said, word = found[1], right[found[1].lower()]
+    if said.isupper():
+        return word.upper()
+    return capitalised(word) if said[0].isupper() else word

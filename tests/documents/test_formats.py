@@ -165,7 +165,7 @@ YAML_RAISED = raised(
         (
             ".csv",
             'id;nombre;"nota ""x"""\r\n1;"a; b";\r\n\r\n2;c;3,5',
-            'ID;NOMBRE;"NOTA ""X"""\r\n1;"A; B";\r\n\r\n2;C;3,5',
+            'id;NOMBRE;"NOTA ""X"""\r\n1;"A; B";\r\n\r\n2;C;3,5',
         ),
         (".tsv", 'uno\tdos, "tres"\n1\t', 'UNO\tDOS, "TRES"\n1\t'),
         (
@@ -178,6 +178,7 @@ YAML_RAISED = raised(
             '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {no} other {no}}", "2a b"]',
             '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {NO} other {NO}}", "2A B"]',
         ),
+        (".json", '["id", "es", "text/html", "uno/dos"]', '["id", "es", "text/html", "UNO/DOS"]'),
         (
             ".html",
             "<!DOCTYPE html><html lang='es'><title>uno</title><style>p > a {color: red}</style>"

@@ -36,7 +36,8 @@ HOSTILE = {
     ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
               "<b>" * N + "x<i>y</i>" + "</b>" * N],
     ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000,
-            "{{" * N, "$a" * N, "[^" * N, "$$ a " * N],
+            "{{" * N, "$a" * N, "[^" * N, "$$ a " * N,
+            ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N],
     ".srt": [CUE + f"a{line}\n{line}b" for line in
              (" " * 60_000, "<i>" * N, "{\\" * N, "-" * 60_000, "</i>" * N, "<i>a</i> b\n" * N,
               "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
@@ -66,7 +67,7 @@ HOSTILE = {
     ".pptx": [f"<p>{(RUN + '<br/>') * N}</p>",
               "<a>" * 99 + f"<p>{RUN}</p>" * N + "</a>" * 99],
     ".xlsx": [f"<si>{'<t>a</t>' * N}</si>", f"<sst count='9'>{'<si><t>a</t></si>' * N}</sst>",
-              "<dimension ref='A1:XFD1048576'/>"],
+              "<dimension ref='A1:XFD1048576'/>", f"<oddFooter>{'&amp;C&amp;Pa' * N}</oddFooter>"],
     ".epub": ["<dc:language " * 30_000, "<dc:language>es</dc:language>" * N, "<dc:title>" * N],
 }  # fmt: skip
 

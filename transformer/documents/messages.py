@@ -130,8 +130,9 @@ class Message:
         own[0].source = "".join(said)
 
     def spoken(self, say: Callable[[str], None]) -> Iterator[Unit]:
-        """Its passages; with each that is translated the whole message is said again."""
-        for passage, put in self.units:
+        """Its passages; with the last that is translated the whole message is said again."""
+        yield from self.units[:-1]
+        for passage, put in self.units[-1:]:
             yield passage, partial(self._say, put, say)
 
     def _say(self, put: Put, say: Callable[[str], None], marked: MarkedText) -> None:

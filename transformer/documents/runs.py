@@ -134,12 +134,16 @@ def _between_codes(element: Any) -> Iterator[Unit]:
     def put(section: list[str | list[str]], line: Line[Any], marked: MarkedText) -> None:
         for _, parts in line.written(marked):
             section[:] = [p.replace("&", "&&") if isinstance(p, str) else p for p in parts]
-        element.text = "".join("".join(part) for own in sections for part in own)
+        if section is said[-1][0]:
+            element.text = "".join("".join(part) for own in sections for part in own)
 
-    for section in sections:
-        line = Line((part if isinstance(part, str) else None, False, part) for part in section)
-        if has_words(KEPT.sub("", line.passage.text)):
-            yield line.passage, functools.partial(put, section, line)
+    read = [
+        (own, Line((part if isinstance(part, str) else None, False, part) for part in own))
+        for own in sections
+    ]
+    said = [own for own in read if has_words(KEPT.sub("", own[1].passage.text))]
+    for section, line in said:
+        yield line.passage, functools.partial(put, section, line)
 
 
 @dataclass(slots=True)

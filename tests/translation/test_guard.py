@@ -1,5 +1,6 @@
 """Guarded translation: what must come out as it went in does, whatever the model makes of it."""
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import strategies
 
 from transformer.config import SLOTS, DecodeConfig
+from transformer.text.glossary import Glossary
 from transformer.text.placeholders import find
 from transformer.translation.guard import GuardedTranslator, foreign
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
@@ -280,3 +282,13 @@ def test_other_scripts_and_rare_signs_are_foreign(
     plain: Translator, text: str, found: list[str]
 ) -> None:
     assert foreign(plain.tokenizer).findall(text) == found
+
+
+@pytest.mark.parametrize("unit", ["½", "² ", "😀 {a} "])
+def test_splitting_takes_time_that_grows_with_the_length_and_not_with_its_square(
+    plain: Translator, unit: str
+) -> None:
+    text = unit * (40_000 // len(unit))  # what compares each span with each takes two minutes
+    started = time.process_time()
+    GuardedTranslator(plain).split(text, Glossary.parse("{\n½\n²"))
+    assert time.process_time() - started < 5

@@ -4,7 +4,6 @@ The file is UTF-8 with tabs: `term<TAB>translation` a line; without a translatio
 it is. Forms stand between bars, in the same order on both sides. See `Glossary.parse`.
 """
 
-import bisect
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import NamedTuple, Self
 from transformer.command import able_to
 from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
+from transformer.text.placeholders import overlapping
 
 LONGEST = 100  # characters of a term or of its translation
 # Words whole with their combining marks, white space within a line, any other character by itself.
@@ -53,7 +53,8 @@ class Terms:
                     continue
                 start, end = tokens[i][1], tokens[i + n - 1][2]
                 target = _chosen(ending, text[start:end])
-                if target is not None and not _cuts((start, end), kept):
+                cut = (a < start or end < b for a, b in overlapping(start, end, kept))
+                if target is not None and not any(cut):  # it may be around what is kept
                     found.append(TermSpan(start, end, target))
                     i += n - 1
                     break
@@ -164,13 +165,3 @@ def _chosen(ending: Sequence[tuple[str, str]], written: str) -> str | None:
         if shouts:
             return target
     return None
-
-
-def _cuts(span: tuple[int, int], kept: Sequence[tuple[int, int]]) -> bool:
-    """Whether a term lies across one of what is kept, or within it; around it is well."""
-    at = bisect.bisect_right(kept, span[0], key=lambda other: other[1])
-    while at < len(kept) and kept[at][0] < span[1]:
-        if kept[at][0] < span[0] or span[1] < kept[at][1]:
-            return True
-        at += 1
-    return False

@@ -5,10 +5,14 @@ to its place.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from transformer.config import SLOTS
+
+AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
 # Possessive repeats, and lookbehinds that let a search begin at one place of a run only, keep
 # it linear in the length of the text. At one place the first alternative that fits is taken.
@@ -52,6 +56,12 @@ def find(text: str) -> tuple[Span, ...]:
         kind, (start, end) = str(match.lastgroup), match.span()
         spans.append(Span(start, _end_of_address(text, start, end) if kind == "url" else end, kind))
     return tuple(spans)
+
+
+def overlapping(start: int, end: int, spans: Sequence[AnySpan]) -> Sequence[AnySpan]:
+    """Those of some spans, in order and apart, that share a character with text[start:end]."""
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
 def restore(text: str, originals: Sequence[str]) -> str:

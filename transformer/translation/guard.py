@@ -17,7 +17,7 @@ from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
-from transformer.text.placeholders import find
+from transformer.text.placeholders import find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
@@ -76,7 +76,7 @@ class GuardedTranslator(TextTranslator):
         kept, glossary = self._spans(text), glossary or self.glossary
         terms = glossary.terms((self.src_lang, self.tgt_lang)).find(text, kept) if glossary else ()
         if terms and kept:
-            kept = [(a, b) for a, b in kept if not any(s < b and a < e for s, e, _ in terms)]
+            kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
         return Layout.split(text, self.src_lang, kept, terms)
 
     def translate_segments(
@@ -135,14 +135,14 @@ class GuardedTranslator(TextTranslator):
 
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
-        spans: Spans = []
+        found: Spans = []
         if _MARKED.search(text):
-            spans = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+            found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+        spans = [*found]
         for run in self._foreign.finditer(text):
-            a, b = run.span()
             invisible = not unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")
-            if not invisible and not any(start < b and a < end for start, end in spans):
-                spans.append((a, b))
+            if not invisible and not overlapping(*run.span(), found):
+                spans.append(run.span())
         return sorted(spans)
 
     def _first(self, sentence: SourceSentence) -> ModelInput:

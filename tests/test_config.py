@@ -1,6 +1,7 @@
 """Settings: rules and presets."""
 
 import dataclasses
+import math
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from transformer.config import (
     DecodeConfig,
     ModelConfig,
     NoiseConfig,
+    ServeConfig,
     TrainConfig,
     UserError,
     model_config,
@@ -65,7 +67,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         **at_least(1, "beam_size", "batch_tokens"),
         **at_least(0, "alpha", "no_repeat_ngram"),
         "n_best": (5, "1 <= n_best <= beam_size, not 5 of 0"),
-        "max_ratio": (0.0, "max_ratio > 0, not 0.0"),
+        "max_ratio": (0.0, "0 < max_ratio <= 1000, not 0.0"),
     },
 }  # fmt: skip
 
@@ -119,6 +121,25 @@ def test_values_that_are_not_numbers_are_refused() -> None:
         ModelConfig(dropout=float("nan"))
     with pytest.raises(ValueError, match="lr_scale > 0, not nan"):
         TrainConfig(lr_scale=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (DecodeConfig, "alpha", math.inf),
+        (DecodeConfig, "max_ratio", math.inf),
+        (DecodeConfig, "batch_tokens", 2**64 + 1),
+        (ServeConfig, "file_mib", math.inf),
+        (ServeConfig, "timeout", math.inf),
+        (TrainConfig, "learning_rate", math.inf),
+        (TrainConfig, "seed", 2**64),
+    ],
+)
+def test_numbers_that_no_machine_counts_to_are_refused(
+    cls: type[Any], name: str, value: float
+) -> None:
+    with pytest.raises(ValueError, match=f"{name} within 64 bits, not "):
+        cls(**{name: value})
 
 
 def test_a_model_config_comes_back_from_json_as_it_was() -> None:

@@ -50,7 +50,8 @@ def choices(hint: Any) -> tuple[Any, ...]:
 def reject(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
     """Raises one ValueError that lists every rule that does not hold, choices included.
 
-    `bounds` are those of some fields, as {"0 <= {} < 1": "dropout ema"}; `rules` all others.
+    `bounds` are those of some fields, as {"0 <= {} < 1": "dropout ema"}; `rules` all others. A
+    number must be one that 64 bits hold, whatever its bounds.
     """
     rules = dict(rules)
     for bound, names in bounds.items():
@@ -58,8 +59,10 @@ def reject(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) ->
             value = getattr(config, name)
             rules[f"{bound.format(name)}, not {value}"] = _is_within(bound, value)
     for name, hint in typing.get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if isinstance(value, int | float):
+            rules[f"{name} within 64 bits, not {value}"] = -(2**63) <= value < 2**63
         if allowed := choices(hint):
-            value = getattr(config, name)
             rules[f"{name} {' or '.join(allowed)}, not {value}"] = value in allowed
     broken = [rule for rule, holds in rules.items() if not holds]
     if broken:
@@ -296,7 +299,7 @@ class DecodeConfig:
 
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {WIDEST}": "beam_size",
-                  "{} >= 0": "alpha no_repeat_ngram", "{} > 0": "max_ratio"}  # fmt: skip
+                  "{} >= 0": "alpha no_repeat_ngram", "0 < {} <= 1000": "max_ratio"}  # fmt: skip
         reject(self, bounds, {
             f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
                 1 <= self.n_best <= self.beam_size

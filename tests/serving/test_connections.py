@@ -18,6 +18,10 @@ import pytest
 from tests.serving.server import started
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+from fastapi import FastAPI  # noqa: E402
+
+from transformer.config import ServeConfig, UserError  # noqa: E402
+from transformer.serving.app import serve  # noqa: E402
 from transformer.serving.connections import (  # noqa: E402
     Connections,
     LoopErrors,
@@ -174,3 +178,9 @@ def test_few_descriptors_are_told_of_and_survived(random_checkpoint: Path) -> No
         assert process.stderr is not None
         (line,) = process.stderr
         assert "only 64 files may be open" in line
+
+
+@pytest.mark.parametrize("host", ["a..b", "a\udcff", "a\0b"])
+def test_a_host_that_is_none_is_told_in_a_line(host: str) -> None:
+    with pytest.raises(UserError, match=r"^cannot listen on "):
+        serve(FastAPI(), ServeConfig(host=host, port=0), lambda url: None)

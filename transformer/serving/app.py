@@ -273,12 +273,12 @@ def application(directions: Directions, decode: DecodeConfig, limits: ServeConfi
 def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> None:
     """Listens until it is told to stop; `ready` gets the address. UserError where it cannot."""
     try:
+        socket.getaddrinfo(limits.host, limits.port)  # what is no host fails without a socket
         family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
         listening = socket.create_server((limits.host, limits.port), family=family)
-    except OSError as error:
-        raise UserError(
-            f"cannot listen on {limits.host}:{limits.port}: {error.strerror}"
-        ) from error
+    except (OSError, ValueError) as error:  # the second: no name at all
+        why = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot listen on {limits.host}:{limits.port}: {why}") from error
     with listening:
         host = f"[{limits.host}]" if ":" in limits.host else limits.host
         ready(f"http://{host}:{listening.getsockname()[1]}/")

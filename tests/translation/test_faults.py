@@ -28,6 +28,9 @@ def codes(source: str, output: str, *protected: str) -> list[str]:
         ("Nació en 1916.", "He was born in 19616.", ["number lost: 1916"]),
         ("It cost 1,000 a day.", "Costó un euro al día.", ["number lost: 1,000"]),
         ("El <b>{name}</b>.", "The {name} <b></b>.", ["emptied: <b></b>"]),
+        ("¥1.000", "👀1,000", ["sign lost: ¥"]),
+        ("Hace -5 °F.", "It's -5 F.", ["sign lost: °"]),
+        ("IBAN ES91 2100", "IBAN IS91 2100", ["number lost: ES91"]),
         ("Hola {name}.", "Hello name.", ["missing: {name}"]),
         ("Hola {name}.", "Hello {name} {name}.", ["doubled: {name}"]),
     ],
@@ -41,6 +44,8 @@ def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
     [
         ("Cuesta 1.234,56 euros.", "It costs 1,234.56 euros."),
         ("Tengo 2 gatos.", "I have two cats."),
+        ("Cuesta £3,50, o $5, un 10 %.", "It costs 3.50 pounds, or 5 dollars, ten per cent."),
+        ("El IBAN ES91 a 20 ºC", "IBAN ES91 at 20 °C"),
         ("A las 17:30.", "At 5:30 p.m."),
         ("It ends at 2:30.", "Acaba a las dos y media."),
         ("In the 1930s.", "En los años 30."),

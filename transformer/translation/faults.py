@@ -49,6 +49,13 @@ _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 t
     |900 novecientos novecientas|1000 thousand mil|1000000 million millón"""
 SPELLED = {number: frozenset(words) for number, *words in map(str.split, _SPELLED.split("|"))}
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_CODED = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
+# How a sign beside numbers may stand in words; what has lost it says another sum. People leave
+# out the dollars of millions, and the degrees of a fever.
+SIGNS = {"€": ("euro", "cent", "cént"), "£": ("pound", "libra", "quid"), "¥": ("yen", "yuan"),
+         "$": ("dollar", "dólar", "peso", "buck", "cent", "million", "millon"),
+         "°": ("degree", "grado", "º", "fever", "fiebre", "termó", "thermo"),
+         "%": ("percent", "per cent", "por ciento", "por mil")}  # fmt: skip
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
@@ -108,6 +115,10 @@ def faults(
         wrong.append(Fault("too long", 4))
     if _DIGITS.search(source):
         wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
+        joined = output.replace("-", "")
+        codes = [code for code in _CODED.findall(source) if code not in joined]
+        wrong += [Fault("number lost", 2, code) for code in codes]
+        wrong += [Fault("sign lost", 2, sign) for sign in _signs_lost(source, output.lower())]
     return tuple(sorted(wrong, key=lambda fault: -fault.weight))
 
 
@@ -195,6 +206,14 @@ def _lost(source: str, output: str) -> list[str]:
             scaled in values or _is_spelled(str(scaled), spelled)
             for value in _values(number) for scaled in (value * 1000, value / 1000)
         )
+    ]  # fmt: skip
+
+
+def _signs_lost(source: str, output: str) -> list[str]:
+    """The signs of the source that are not in the output, as they are or in words."""
+    return [
+        sign for sign, names in SIGNS.items()
+        if sign in source and not any(map(output.__contains__, (sign, *names)))
     ]  # fmt: skip
 
 

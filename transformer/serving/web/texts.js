@@ -30,7 +30,8 @@ export const TEXTS = {
     faults: {
       "repetition": "words repeat", "copied source": "a part was not translated", "empty": "nothing came out",
       "too short": "it is suspiciously short", "too long": "it is suspiciously long",
-      "number lost": "a number is missing", "missing": "missing", "doubled": "doubled",
+      "number lost": "a number is missing", "sign lost": "a sign is missing",
+      "missing": "missing", "doubled": "doubled",
       "term missing": "a term of the glossary is missing", "term doubled": "a term is there too often",
       "does not read like Spanish": "the text does not read like Spanish",
       "does not read like English": "the text does not read like English",
@@ -120,7 +121,8 @@ export const TEXTS = {
     faults: {
       "repetition": "se repiten palabras", "copied source": "una parte está sin traducir", "empty": "no salió nada",
       "too short": "es sospechosamente corta", "too long": "es sospechosamente larga",
-      "number lost": "falta un número", "missing": "falta", "doubled": "repetido",
+      "number lost": "falta un número", "sign lost": "falta un signo",
+      "missing": "falta", "doubled": "repetido",
       "term missing": "falta un término del glosario", "term doubled": "un término está de más",
       "does not read like Spanish": "el texto no parece español",
       "does not read like English": "el texto no parece inglés",

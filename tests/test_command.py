@@ -2,14 +2,17 @@
 
 import argparse
 import dataclasses
+import errno
 import io
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from transformer.command import (
     Errors,
+    Progress,
     add_arguments,
     from_arguments,
     read_lines,
@@ -185,3 +188,12 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
 )
 def test_other_bytes_than_utf8_are_replaced_or_left_out(errors: Errors, lines: list[str]) -> None:
     assert list(read_lines(io.BytesIO(b"a\r\nma\xf1ana\nb"), "name", errors)) == lines
+
+
+def test_what_a_full_standard_error_does_not_take_ends_no_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    full = Mock(write=Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr("sys.stderr", full)
+    Progress(1, is_shown=False).say("translate: a\nfile, line 1: a warning")
+    full.write.assert_called_once_with("translate: a file, line 1: a warning")

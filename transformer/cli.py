@@ -112,8 +112,8 @@ def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     if files and len(files) < len(args.text):
         raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")
     if files:
-        print(f"translate: {files[0]} is a file and translated as one (--text: the words)",
-              file=sys.stderr)  # fmt: skip
+        told = f"translate: {files[0]} is a file and translated as one (--text: the words)"
+        Progress(1, is_shown=False).say(told)
         args.text = []
     args.text = [*args.text, *args.said]
     _check(args)

@@ -323,9 +323,10 @@ class Progress:
             self._bars[-1].update(n_lines)
 
     def say(self, message: str) -> None:
-        """A line on standard error, above the bars."""
+        """A line on standard error, above the bars; one that is full or gone ends no work."""
         write = self._bars[0].write if self._bars else print
-        write(message, file=sys.stderr)
+        with contextlib.suppress(OSError):
+            write(" ".join(message.splitlines()), file=sys.stderr)
 
     def skip(self) -> None:
         """A file that is not translated."""

@@ -1,4 +1,5 @@
 // The address of a text, to share and to go back to: #es-en/Hola. It never reaches the server.
+// A text that is too long for it is kept beside it in the history, where a reload finds it.
 
 const LONGEST = 4000; // characters; a longer text is not written into the address
 
@@ -8,7 +9,7 @@ export const addressOf = (from, to, text) =>
   `#${from}-${to}${text && fits(text) ? `/${encodeURIComponent(text)}` : ""}`;
 
 // { from, to, text } of an address, or null for one that is none.
-export function readAddress(hash) {
+function readAddress(hash) {
   const found = /^#([a-z]+)-([a-z]+)(?:\/(.*))?$/s.exec(hash);
   if (!found) return null;
   try {
@@ -16,6 +17,12 @@ export function readAddress(hash) {
   } catch {
     return null; // cut off within a letter
   }
+}
+
+// What stands at this place of the history, or null.
+export function standing() {
+  const found = readAddress(location.hash);
+  return found && { ...found, text: history.state?.text ?? found.text };
 }
 
 // Whether a text is another one, not the one before as it was typed on.
@@ -26,11 +33,12 @@ function isAnother(text, before) {
 
 // Writes the address; another text is a step of the history, the same one goes on in its place.
 // Whether it was another text.
-export function settleAddress(from, to, text) {
-  const address = addressOf(from, to, text.toWellFormed());
-  if (address === location.hash || (!text && !location.hash)) return false;
-  const before = readAddress(location.hash)?.text ?? "";
+export function settleAddress(from, to, typed) {
+  const text = typed.toWellFormed();
+  const address = addressOf(from, to, text);
+  const before = standing()?.text ?? "";
+  if ((address === location.hash && text === before) || (!text && !location.hash)) return false;
   const isNew = before !== "" && (!text || isAnother(text, before));
-  history[isNew ? "pushState" : "replaceState"](null, "", address);
+  history[isNew ? "pushState" : "replaceState"](fits(text) ? null : { text }, "", address);
   return isNew;
 }

@@ -1,6 +1,6 @@
 // The page: wires the panes, the languages, the address and the settings together.
 
-import { fits, readAddress, settleAddress } from "./address.js";
+import { fits, settleAddress, standing } from "./address.js";
 import { get, settings } from "./api.js";
 import { $, copy, moveIn, remember, remembered } from "./dom.js";
 import { dismissFile, offer, speakFiles, startFiles } from "./files.js";
@@ -80,7 +80,7 @@ function writeAddress() {
 
 // What the address asks for, if it is one of a text.
 function obeyAddress() {
-  const wanted = readAddress(location.hash);
+  const wanted = standing();
   if (!wanted) return;
   if (here !== location.hash) leave(here);
   here = location.hash;
@@ -225,7 +225,7 @@ async function load() {
     $("key-row").hidden = !wanted.keyRequired;
     offer(wanted.supportedFilesFormat);
     change({ failure: null, state: "" });
-    if (readAddress(location.hash)) obeyAddress();
+    if (standing()) obeyAddress();
     else if ($("source").value) translate();
   } catch (error) {
     if (!error.kind) throw error;

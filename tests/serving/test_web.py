@@ -120,8 +120,9 @@ def test_only_likely_words_are_offered(page: Any) -> None:
         }
         for i, (text, p) in enumerate([*OFFERED, ("Mytery", 0.2)])
     ]
-    words = [["My", 0, 1, 1], ["daughter", 1, 2, 1], ["bought", 2, 3, 1]]
-    news = {**part, "targetWords": words, "target": "My daughter bought."}
+    changed = ["My", "daughter", "three", "apples", "."]
+    words = [[word, i, i + 1, 1] for i, word in enumerate(changed)]
+    news = {**part, "targetWords": words, "target": "My daughter three apples."}
     lengthened = {**part, "targetWords": [["Mytery", 0, 2, 1]], "target": "Mytery."}
     page.route("**/alternatives", lambda route: route.fulfill(json={"alternatives": found}))
     page.route("**/continue_after", lambda route: route.fulfill(
@@ -129,7 +130,7 @@ def test_only_likely_words_are_offered(page: Any) -> None:
     ))  # fmt: skip
     page.locator("#target .word").nth(1).click()
     see(page, "#options .name").to_have_text(["sister", "daughter"])
-    see(page, "#options .change >> nth=1").to_have_text("My daughter bought")
+    see(page, "#options .change >> nth=1").to_have_text("My daughter three apples.")
     page.click("#menu-close")
     assert page.locator("#menu").is_hidden()
     assert page.locator("#target .word").nth(1).get_attribute("aria-expanded") == "false"
@@ -240,8 +241,8 @@ def test_the_interface_speaks_spanish_and_wears_dark(page: Any) -> None:
     page.select_option("#interface", "es")
     assert page.locator("#tab-translate").inner_text() == "Traducir"
     assert page.evaluate("document.documentElement.lang") == "es"
-    footer = page.locator("footer a").evaluate_all("all => all.map((one) => one.pathname)")
-    assert footer == ["/tour", "/docs"]
+    links = page.locator("a:not(.skip)").evaluate_all("all => all.map((one) => one.href)")
+    assert [link.rpartition("/")[2] for link in links] == [*["tour?lang=es"] * 2, "docs"]
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")  # light
     page.click("#theme")  # dark
@@ -278,6 +279,7 @@ def test_the_decoder_can_be_watched_step_by_step(page: Any) -> None:
     page.click("#back")
     page.keyboard.press("ArrowLeft")
     assert page.locator("#at").inner_text() == f"Step {n_steps - 2} of {n_steps}"
+    see(page, "#reads .chip >> nth=0").to_have_text("⟨2en⟩")
     page.locator("#reads .chip", has_text="hermana").click()
     assert page.locator("#writes .now").inner_text() == "␣sister"
     n_heads = page.locator("#heads button").count()
@@ -328,12 +330,14 @@ def test_nothing_is_wider_than_the_window(open_page: Callable[..., Any], width: 
         .map((one) => one.closest("label") ?? one).filter((one) => one.offsetParent)
         .map((one) => [one.id || one.textContent, one.getBoundingClientRect()])
         .filter(([, box]) => Math.min(box.width, box.height) < 43.9).map(([name]) => name)"""
-    for tab in ("#tab-translate", "#tab-inside"):
+    for tab, drawn in (("#tab-translate", "#target .word"), ("#tab-inside", "#heads button")):
         page.click(tab)
-        see(page, "#target .word, #map svg >> nth=0").to_be_attached()
+        see(page, f"{drawn} >> nth=0").to_be_attached()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         if width < 700:
             assert page.evaluate(small) == []
+    heads = page.locator("#heads .layer:first-child button")
+    assert min(heads.evaluate_all("all => all.map((one) => one.offsetWidth)")) >= 80  # a word
 
 
 def test_the_page_of_the_api_sends_its_examples(open_page: Callable[..., Any], url: str) -> None:

@@ -52,6 +52,10 @@ def test_nothing_is_below_an_error_where_nothing_was(page: Any) -> None:
     fail(page, "translate", 503)
     page.fill("#source", f"{FIRST}\n\n{FIRST}")
     see(page, "#failure strong").to_have_text("Not translated")
+    see(page, "#target").to_be_hidden()
+    page.unroute("**/translate")
+    page.click("#failure button")
+    see(page, "#target").to_contain_text(ENGLISH)
 
 
 def test_a_text_that_is_too_long_is_not_sent(page: Any) -> None:
@@ -207,6 +211,9 @@ def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]
     assert len(left) == len(right) == 12
     assert max(abs(a - b) for a, b in zip(left, right, strict=True)) <= line
     bottom = "one => one.scrollHeight - one.clientHeight - one.scrollTop"
+    for key in ("Control+Home", "Control+End"):
+        page.press("#source", key)
+    page.wait_for_timeout(200)
     for pane in ("#source", "#target"):  # the cursor is at the end, and so is its translation
         assert page.locator(pane).evaluate(bottom) <= 1
     page.evaluate("document.querySelector('#source').scrollTop = 400")
@@ -219,6 +226,15 @@ def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]
     page.set_viewport_size({"width": 390, "height": 700})
     box = page.locator("#copy").bounding_box()  # sticks to the foot of the window
     assert 600 < box["y"] <= 700 - box["height"]
+    page.set_viewport_size({"width": 390, "height": 400})  # too low to give some of it away
+    assert page.locator("#copy").bounding_box()["y"] > 400
+    page.emulate_media(media="print")
+    see(page, "#source").to_be_hidden()
+    for pane in ("#shadow", "#target"):
+        assert page.locator(pane).evaluate(bottom) <= 1
+    assert (
+        page.locator("#shadow").evaluate("one => getComputedStyle(one).color") == "rgb(26, 29, 36)"
+    )
 
 
 def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: str) -> None:
@@ -243,6 +259,12 @@ def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: st
     see(page, "#status").to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == f"{url}#en-es/I%20am%20tired.%20Good%20night"
+    too_long = f"{FIRST} " * 130
+    page.fill("#source", too_long)
+    see(page, "#status").to_have_text("Translated")
+    playwright.expect(page).to_have_url(f"{url}#en-es")
+    page.reload()
+    see(page, "#source").to_have_value(too_long)
     for broken in ("#xx-yy/Hola", "#es-en/%E0%A4%A", "#source"):
         page.goto(url + broken)
         page.wait_for_timeout(300)

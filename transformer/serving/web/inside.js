@@ -16,7 +16,7 @@ let again = () => {}; // what is tried once more after a failure
 let sentences = []; // of the text: { source, target, ids, from, to }
 let chosen = { kind: "cross", ...MEAN };
 
-const piece = (text) => text.replaceAll("▁", "␣").replace("</s>", "⟨/s⟩");
+const piece = (text) => text.replaceAll("▁", "␣").replace(/^<(.+)>$/, "⟨$1⟩");
 const isSame = (a, b) => a && b && ["source", "target", "from", "to"].every((name) => a[name] === b[name]);
 const step = () => Number($("step").value) - 1;
 
@@ -91,7 +91,7 @@ function pieces(kind) {
 
 function labels(kind) {
   const [rows, columns] = pieces(kind);
-  const shown = columns.map((text) => piece(text).replace("<s>", "⟨s⟩"));
+  const shown = columns.map(piece);
   return [rows === columns ? shown : rows.map(piece), shown];
 }
 

@@ -102,13 +102,14 @@ function changed(before, after, i) {
   const most = Math.min(before.length, after.length) - i;
   while (same < most && before.at(-1 - same) === after.at(-1 - same)) same += 1;
   const end = Math.max(i + 1, after.length - same);
+  const tail = after.slice(end + AROUND).some(isWord) ? end + AROUND : after.length;
   const start = Math.max(0, i - AROUND);
   const spaced = (words) => words.join(" ").replace(/ ([.,;:!?)\]])/gu, "$1");
-  const [left, middle, right] = [after.slice(start, i), after.slice(i, end), after.slice(end, end + AROUND)].map(spaced);
+  const [left, middle, right] = [after.slice(start, i), after.slice(i, end), after.slice(end, tail)].map(spaced);
   const gap = !right || /^[.,;:!?)\]]/u.test(right) ? "" : " ";
   return [
     `${start ? "… " : ""}${left}${left ? " " : ""}`, element("b", { textContent: middle }),
-    `${gap}${right}${end + AROUND < after.length ? " …" : ""}`,
+    `${gap}${right}${tail < after.length ? " …" : ""}`,
   ];
 }
 

@@ -73,5 +73,6 @@ export function showFailure(again) {
   if (key === shown?.key && failure === shown?.failure) return;
   shown = { key, failure };
   const hasOld = work.paragraphs.some((one) => (one.text ?? one.old)?.trim());
+  $("target").parentElement.hidden = Boolean(failure) && !hasOld;
   $("failure").replaceChildren(...(failure ? [errorBox(failure, t(hasOld ? "failedOld" : "failed"), again)] : []));
 }

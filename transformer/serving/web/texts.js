@@ -63,19 +63,19 @@ export const TEXTS = {
       broken: "Something went wrong in the server. Try again; if it stays so, it is a defect.",
     },
     pick: "Translate a file", dropHere: "or drop it here.",
-    formats: (list, hasPdf) => `${list}. Layout and formatting stay${hasPdf ? "; of a PDF comes the text alone" : ""}.`,
+    formats: (list, hasPdf) => `Formats: ${list}. Layout and formatting stay${hasPdf ? "; of a PDF comes the text alone" : ""}.`,
     sending: (name, to) => `Sending ${name} …`, reading: (name, to) => `Translating ${name} to ${to} …`,
     seconds: (n) => `${n} s`, stop: "Stop",
     fileReady: (name) => `${name} is translated.`, download: (name) => `Download ${name}`, dismiss: "Dismiss",
     fileFailed: (name) => `${name} was not translated`,
-    fileRefused: (list) => `The file cannot be read. Expected is a file that is what its name says: ${list}.`,
+    fileRefused: (list) => `The file cannot be read. Its content must be what its name says, one of ${list}.`,
     fileLong: "The file is too large.",
     sentence: "A sentence to look into", look: "Look inside", which: "Sentence",
     first: "First step", back: "Step back", forward: "Step forward", last: "Last step", step: "Step",
     at: (step, n) => `Step ${step} of ${n}`,
     read: "Read", written: "Written", next: "The ten likeliest next tokens",
-    chips: "Pieces as the model reads and writes them: ␣ begins a word, ⟨/s⟩ ends the sentence. The more a step "
-      + "looked at a piece, the stronger its colour. Choose a written piece to go to its step, a read one to go "
+    chips: "Pieces as the model reads and writes them: ␣ begins a word, ⟨/s⟩ ends the sentence, ⟨2en⟩ or ⟨2es⟩ says "
+      + "which language to write. The more a step looked at a piece, the stronger its colour. Choose a written piece to go to its step, a read one to go "
       + "to the step that looked at it most.",
     mask: "The no-peek mask", maskHint: "Each position may look at itself and at what came before.",
     attention: "Attention", cross: "Target looks at source", decoderSelf: "Target looks at target",
@@ -154,19 +154,19 @@ export const TEXTS = {
       broken: "Algo falló en el servidor. Reintenta; si sigue igual, es un defecto.",
     },
     pick: "Traducir un archivo", dropHere: "o suéltalo aquí.",
-    formats: (list, hasPdf) => `${list}. Se conservan el diseño y el formato${hasPdf ? "; de un PDF sale solo el texto" : ""}.`,
+    formats: (list, hasPdf) => `Formatos: ${list}. Se conservan el diseño y el formato${hasPdf ? "; de un PDF sale solo el texto" : ""}.`,
     sending: (name, to) => `Enviando ${name} …`, reading: (name, to) => `Traduciendo ${name} al ${to.toLowerCase()} …`,
     seconds: (n) => `${n} s`, stop: "Parar",
     fileReady: (name) => `${name} está traducido.`, download: (name) => `Descargar ${name}`, dismiss: "Quitar",
     fileFailed: (name) => `${name} no se tradujo`,
-    fileRefused: (list) => `No se puede leer el archivo. Se espera uno que sea lo que dice su nombre: ${list}.`,
+    fileRefused: (list) => `No se puede leer el archivo. Su contenido tiene que ser lo que dice su nombre, uno de ${list}.`,
     fileLong: "El archivo es demasiado grande.",
     sentence: "Una frase para ver por dentro", look: "Ver por dentro", which: "Frase",
     first: "Primer paso", back: "Paso atrás", forward: "Paso adelante", last: "Último paso", step: "Paso",
     at: (step, n) => `Paso ${step} de ${n}`,
     read: "Leído", written: "Escrito", next: "Los diez siguientes más probables",
-    chips: "Trozos tal como el modelo los lee y escribe: ␣ empieza palabra, ⟨/s⟩ cierra la frase. Cuanto más miró "
-      + "un paso a un trozo, más color. Elige un trozo escrito para ir a su paso, o uno leído para ir al paso que "
+    chips: "Trozos tal como el modelo los lee y escribe: ␣ empieza palabra, ⟨/s⟩ cierra la frase y ⟨2en⟩ o ⟨2es⟩ "
+      + "dice en qué idioma escribir. Cuanto más miró un paso a un trozo, más color. Elige un trozo escrito para ir a su paso, o uno leído para ir al paso que "
       + "más lo miró.",
     mask: "La máscara del futuro", maskHint: "Cada posición puede mirarse a sí misma y a las anteriores.",
     attention: "Atención", cross: "El destino mira al origen", decoderSelf: "El destino se mira a sí mismo",
@@ -217,5 +217,6 @@ export function speak(code) {
   set("blank", (one, text) => one.style.setProperty("--blank", JSON.stringify(text)));
   set("title", (one, text) => { one.title = text; });
   set("placeholder", (one, text) => { one.placeholder = text; });
+  for (const one of document.querySelectorAll("[data-t=tour]")) one.href = `tour?lang=${language()}`;
   document.title = t("title");
 }

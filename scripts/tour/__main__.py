@@ -4,7 +4,7 @@
 
 Fourteen stops and a walk of one sentence through the released model, with the lines of the source
 that compute it and numbers that this run computed. What has to be trained or timed (stops 8, 13
-and 14, some nine minutes of one core) is kept in results.json and used again as long as its
+and 14, some fifteen minutes of one core) is kept in results.json and used again as long as its
 settings are the same; a new model or a changed text takes seconds.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scripts.tour import comparison, cost, digits, facts, page
+from scripts.tour import comparison, cost, digits, facts, page, recall
 from scripts.tour.comparison import Settings
 from transformer.command import Parser, run_command
 from transformer.evaluation.report import machine
@@ -56,7 +56,9 @@ def trained(path: Path, settings: Settings) -> dict[str, Any]:
                       digits.classify)  # fmt: skip
     say("stop 13: the cost of a layer")
     costs = kept(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
-    say("stop 14: a recurrent translator against the Transformer")
+    say("stop 14: what is far away, and a recurrent translator against the Transformer")
+    limits = [recall.STEPS, recall.KINDS, recall.LONGEST, recall.WIDTH]
+    remembered = kept(path, "recall", limits, recall.recall)
     files = {name: Path(getattr(settings, name)) for name in ("train", "dev", "test")}
     conditions = {
         **dataclasses.asdict(settings),
@@ -69,6 +71,10 @@ def trained(path: Path, settings: Settings) -> dict[str, Any]:
         "digits": classified["result"],
         "cost": costs["result"],
         "cost_machine": costs["machine"],
+        "recall": remembered["result"],
+        "recall_steps": recall.STEPS,
+        "recall_kinds": recall.KINDS,
+        "recall_width": recall.WIDTH,
         "race": race["result"],
         "race_machine": race["machine"],
         "reading": reading["result"],

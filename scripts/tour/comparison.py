@@ -1,4 +1,4 @@
-"""Stop 12: a recurrent translator against a Transformer, on the same batches of one corpus.
+"""Stop 14: a recurrent translator against a Transformer, on the same batches of one corpus.
 
 The two are trained by turns, a pass each, in one thread, and timed by the processor time that
 they took, so that other work on the machine harms neither.

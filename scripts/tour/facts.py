@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from markupsafe import Markup
 
-from scripts.tour import comparison, cost, digits, lessons, page, trained_model, walk
+from scripts.tour import comparison, cost, digits, lessons, page, recall, trained_model, walk
 from scripts.tour.recurrent import Recurrent
 from transformer import model as network
 from transformer.checkpoint.locate import WEIGHTS, find
@@ -78,7 +78,7 @@ def codes() -> dict[str, Markup]:
         "steps": [(search.greedy_search, "while True", "tokens = torch.cat")],
         "maps": [(many.weights, "def", ""), (insight._watched, "def watch", "return module")],
         "cost": [(cost.counted, "return", "")],
-        "race": [(Recurrent.encode, "def", "memory, _"), (network.EncoderLayer.forward, "def", "")],
+        "race": [(recall.Reader.forward, "def", "")],
     }
     return {
         stop: Markup().join(page.snippet(*lines) for lines in of_stop)

@@ -193,3 +193,33 @@ def test_a_server_has_the_glossary_that_it_was_started_with(
     flags = ["--model", str(random_checkpoint), "--glossary", str(tmp_path / "terms.tsv")]
     assert cli.main(["serve", *flags]) == 0
     assert "feline" in served[0].translate(["Un gato."])[0].text.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["-i", "a.txt", "-o", "a.txt"], 2, "expected --output elsewhere: a.txt would be overw"),
+        (["a.txt", "-o", "."], 2, "expected --output elsewhere: a.txt would be overwritten"),
+        (["-i", ".", "-o", "."], 2, "expected --output elsewhere: . would be overwritten"),
+        (["casa"], 0, "casa is a folder too: -i casa -o FOLDER translates its files"),
+        (["nada.txt"], 0, "there is no file nada.txt: translated as a text"),
+    ],
+)
+def test_a_name_that_is_mistaken_is_told_and_no_source_is_lost(
+    words: list[str], code: int, message: str,
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folder / "in")
+    Path("casa").mkdir()
+    before = Path("a.txt").read_bytes()
+    assert ended(*words) == code
+    assert message in capsys.readouterr().err
+    assert Path("a.txt").read_bytes() == before
+
+
+def test_a_folder_is_translated_where_a_place_is_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert ended("in", "-o", "new") == 0
+    assert Path("new/a.txt").is_file()

@@ -108,16 +108,46 @@ def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     for name in ("input", "output"):
         if getattr(args, name) == Path("-"):
             setattr(args, name, None)  # the standard stream
-    files = [] if is_literal else [text for text in args.text if os.path.isfile(text)]
+    is_path = os.path.exists if args.output else os.path.isfile  # a folder needs a place
+    files = [] if is_literal else [text for text in args.text if is_path(text)]
     if files and len(files) < len(args.text):
         raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")
     if files:
         told = f"translate: {files[0]} is a file and translated as one (--text: the words)"
         Progress(1, is_shown=False).say(told)
         args.text = []
+    for text in () if is_literal else args.text:
+        _tell_of_name(text)
     args.text = [*args.text, *args.said]
     _check(args)
     return [*map(Path, files)] or ([args.input] if args.input else [])
+
+
+def _tell_of_name(text: str) -> None:
+    """Says that a text looks as if a folder or a file was meant, which is none."""
+    if os.path.isdir(text):
+        said = f"{text} is a folder too: -i {text} -o FOLDER translates its files"
+    elif re.fullmatch(r"\S+\.[A-Za-z]{2,5}", text):
+        from transformer.documents.formats import FORMATS
+
+        if Path(text).suffix.lower() not in FORMATS:
+            return
+        said = f"there is no file {text}: translated as a text"
+    else:
+        return
+    print(f"translate: {said}", file=sys.stderr)
+
+
+def _check_places(sources: list[Path], output: Path | None) -> None:
+    """Raises a UserError where there is no place for what is written, or it is a source."""
+    from transformer.documents import folder
+
+    jobs, _ = folder.jobs(sources, output)
+    places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
+    for source, target in places:
+        is_there = target and (target.is_file() or target.is_dir())
+        if target and is_there and source.samefile(target):
+            raise UserError(f"expected --output elsewhere: {source} would be overwritten")
 
 
 def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
@@ -311,9 +341,7 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     folders = _folders(args)
     is_explained = args.explain or args.attention
     if sources and not is_explained:
-        from transformer.documents import folder
-
-        folder.jobs(sources, args.output)
+        _check_places(sources, args.output)
     opened = _open(args, folders)
     if is_explained:
         return _explain(args, opened, decode)

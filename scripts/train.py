@@ -29,6 +29,7 @@ from transformer.config import (
     TrainConfig,
     UserError,
 )
+from transformer.training.run import BEST, Ending
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, train
 
@@ -57,10 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--init", type=Path, metavar="CHECKPOINT", help="model to begin with; its shape may grow")
     add("--fine-tune", type=Path, metavar="CHECKPOINT",
         help="go on with a finished model; tells BLEU before and after")  # fmt: skip
-    mix, general = ([str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev"))
-    add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]", default=mix,
+    add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]",
         help="general text to fine-tune with, too (default: data/train.tsv)")  # fmt: skip
-    add("--general-dev", nargs="*", metavar="SOURCE", default=general,
+    add("--general-dev", nargs="*", metavar="SOURCE",
         help="measures what that forgets (default: data/dev.tsv)")  # fmt: skip
     add("--resume-from", type=Path, metavar="CHECKPOINT",
         help="go on from this checkpoint of the run, where last/ is broken")  # fmt: skip
@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     """The flags; without --train those of the corpus that comes with the project."""
     parser = _parser()
+    own = {part: str(ROOT / "data" / f"{part}.tsv") for part in ("train", "dev", "test")}
     args = parser.parse_args(argv)
     if args.fine_tune:
         _check_fine_tune(args)
@@ -84,12 +85,17 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         parser.set_defaults(**FINE_TUNE, **({} if limited else FINE_TUNE_LIMITS))
         args = parser.parse_args(argv)
         args.init, (args.src_lang, args.tgt_lang) = args.fine_tune, _direction(args)
+        args.mix, args.general_dev = (
+            [own[part]] if given is None else given
+            for part, given in (("train", args.mix), ("dev", args.general_dev))
+        )
+    elif args.mix is not None or args.general_dev is not None:
+        raise UserError("expected --fine-tune with --mix and --general-dev, which are for it")
     elif not args.train:
         parser.set_defaults(**OWN_CORPUS)
         args = parser.parse_args(argv)
-        args.train, args.dev, args.test = (
-            [str(ROOT / "data" / f"{part}.tsv")] for part in ("train", "dev", "test")
-        )
+        for part, source in own.items():
+            setattr(args, part, getattr(args, part) or [source])
     args.src_lang, args.tgt_lang = args.src_lang or "es", args.tgt_lang or "en"
     langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
     kind = "tuned" if args.fine_tune else "run"
@@ -133,6 +139,10 @@ def run(args: argparse.Namespace) -> None:
         result = fine_tune(FineTuneRequest(run=request, **more))
     else:
         result = train(request)
+    if result.ending is Ending.STOPPED:
+        logging.info("the same command goes on with it")
+    elif not args.fine_tune:
+        logging.info("the model: %s", request.output / BEST)
     if result.report:
         from transformer.evaluation.report import table
 

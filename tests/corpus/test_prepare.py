@@ -201,10 +201,10 @@ def test_exactly_max_len_pieces_with_the_end_mark_fit(tmp_path: Path, make: Prep
 def test_a_corpus_without_a_pair_is_an_error(tmp_path: Path, make: Prepare) -> None:
     with pytest.raises(UserError, match=r"expected sentence pairs in .*empty\.tsv, got none"):
         make(tsv(tmp_path / "empty.tsv", []))
-    with pytest.raises(UserError, match=r"expected pairs worth keeping, got \{'empty': 1\}"):
+    with pytest.raises(UserError, match=r"expected pairs worth keeping, got 1 empty$"):
         make(tsv(tmp_path / "dirty.tsv", [("a", "")]))
     drop = CorpusConfig(workers=1, drop_long=True)
-    with pytest.raises(UserError, match=r"worth keeping, got \{'too many pieces': 3\}"):
+    with pytest.raises(UserError, match=r"worth keeping, got 3 too many pieces$"):
         make(tsv(tmp_path / "long.tsv", PAIRS), config=drop, max_len=2)
 
 

@@ -236,11 +236,43 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
     assert rates == {**NOISE_PRESETS["robust"], "noise_caps": 0.1}
 
 
-def test_a_run_needs_a_limit(
-    script: Script, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "expected a limit: --max-steps"),
+        (["--max-steps", "1", "--to", "es"], "two languages, got --from and --to es"),
+        (["--max-steps", "1", "--mix", "a.tsv"], "expected --fine-tune with --mix"),
+        (["--max-steps", "1", "--train", "hub:"], "expected a hub data set hub:NAME:CONFIG"),
+    ],
+)
+def test_a_command_that_asks_for_no_run_is_refused(
+    script: Script, corpus: Path, tmp_path: Path, more: list[str], said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert script([*command(corpus, tmp_path), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_sets_that_are_named_stand_for_those_of_the_project() -> None:
+    args = train._arguments(["--dev", "mine.tsv"])
+    assert args.dev == ["mine.tsv"]
+    assert [Path(args.train[0]).name, Path(args.test[0]).name] == ["train.tsv", "test.tsv"]
+
+
+def test_swapped_columns_are_warned_of_and_where_the_model_is_is_told(
+    files: dict[str, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert script(command(corpus, tmp_path)) == 2
-    assert "expected a limit: --max-steps" in capsys.readouterr().err
+    caplog.set_level(logging.INFO)
+    pairs = [(f"the white house {i}", f"la casa blanca de la señora {i}") for i in range(60)]
+    tsv(files["corpus"], pairs)
+    assert train.main(arguments(files)) == 0
+    assert "reads like English and Spanish: are the columns swapped?" in caplog.text
+    assert f"the model: {files['output'] / 'best'}" in caplog.text
+    caplog.clear()
+    tsv(files["corpus"], [pair[::-1] for pair in pairs])
+    other = {**files, "output": files["output"].with_name("other")}
+    assert train.main(arguments(other)) == 0
+    assert "columns swapped?" not in caplog.text
 
 
 def test_without_the_plots_a_run_has_no_curves(

@@ -129,6 +129,11 @@ def counts(reasons: NDArray[np.int8]) -> dict[str, int]:
     return {reason.label: int(totals[reason]) for reason in DropReason if totals[reason]}
 
 
+def told(totals: Mapping[str, int]) -> str:
+    """Such numbers in words: 599 kept, 1 not text."""
+    return ", ".join(f"{n:,} {label}" for label, n in totals.items())
+
+
 def report(
     specs: Sequence[str],
     reasons: NDArray[np.int8],

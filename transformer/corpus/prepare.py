@@ -235,6 +235,10 @@ def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, lis
     return examples
 
 
+def _nothing_kept(reasons: NDArray[np.int8]) -> UserError:
+    return UserError(f"expected pairs worth keeping, got {cleaning.told(cleaning.counts(reasons))}")
+
+
 def _build(cache_key: CacheKey, folder: Path) -> None:
     """Writes the token cache and its report into an empty folder."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
@@ -248,7 +252,7 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
         reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
         kept = np.flatnonzero(reasons == DropReason.KEPT)
         if not len(kept):
-            raise UserError(f"expected pairs worth keeping, got {cleaning.counts(reasons)}")
+            raise _nothing_kept(reasons)
         sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
         tokenizer = cache_key.tokenizer or Tokenizer.train(
             sample, cache_key.vocab_size, config.tokenizer, tags
@@ -268,7 +272,7 @@ def _build(cache_key: CacheKey, folder: Path) -> None:
         fits = lengths <= cache_key.max_len
         reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
         if not fits.any():
-            raise UserError(f"expected pairs worth keeping, got {cleaning.counts(reasons)}")
+            raise _nothing_kept(reasons)
         tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
         (folder / "tokenizer.model").write_bytes(tokenizer.model)
         source, examples = _column(raw, "source"), _examples(raw, reasons)

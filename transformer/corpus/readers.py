@@ -218,6 +218,8 @@ def _read_hub(spec: str, langs: Direction, refused: Refused | None) -> Pairs:
     """`NAME[:CONFIG[:SPLIT]]`, streamed; a local folder laid out as on the hub does as well."""
     name, config, split = (*spec.split(":"), "", "")[:3]
     what = f"a hub data set hub:{spec}"
+    if not name:
+        raise UserError(f"expected a hub data set hub:NAME:CONFIG, got hub:{spec}")
     rows = enumerate(_streamed(what, name, config or None, split=split or "train"), 1)
     yield from _picked(((f"hub:{spec}, row {n}", row) for n, row in rows), langs, refused)
 

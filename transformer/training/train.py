@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,10 +23,11 @@ from transformer.config import (
     UserError,
     model_config,
 )
-from transformer.corpus.cleaning import DropReason
+from transformer.corpus.cleaning import DropReason, told
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
-from transformer.corpus.readers import read_pairs
+from transformer.corpus.readers import HUB, read_pairs
 from transformer.files import locked, write_text
+from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import pieces_of_epoch, settled
@@ -39,6 +41,7 @@ LATER = (
     *NOISES, "learning_rate", "skip_bad", "warmup_ratio", "cooldown_ratio", "pad_multiple",
 )  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
+SAMPLE = 200  # pairs of a source by which swapped columns are told
 logger = logging.getLogger(__name__)
 
 
@@ -73,6 +76,8 @@ class TrainRequest:
             raise UserError(
                 "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
             )
+        if self.langs[0] == self.langs[1]:
+            raise UserError(f"expected two languages, got --from and --to {self.langs[0]}")
         if self.init and self.preset:
             raise UserError("expected --init without --preset: it brings the shape; leave one out")
 
@@ -118,6 +123,8 @@ def _train(
     tokenizer = before.tokenizer if before else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
+    for spec in (*(Source.parse(text).spec for text in request.train), *request.dev):
+        _tell_swapped(spec, request.langs)
     with accelerator.local_main_process_first():
         data = prepare(
             sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
@@ -175,10 +182,21 @@ def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
 
 def _tell_corpus(data: PreparedCorpus) -> None:
     for source in data.report["sources"]:
-        counts = ", ".join(f"{n:,} {reason}" for reason, n in source["counts"].items())
-        logger.info("corpus %s: %s", source["spec"], counts)
+        logger.info("corpus %s: %s", source["spec"], told(source["counts"]))
     for said, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
         logger.warning("passed over: %s", said)
+
+
+def _tell_swapped(spec: str, langs: Direction) -> None:
+    """Warns of a source whose first texts read as if its two columns were taken for each other."""
+    if spec.startswith(HUB) or {*langs} != {*LANGUAGES}:
+        return
+    firsts = [*itertools.islice(read_pairs(spec, *langs, []), SAMPLE)]
+    read = [[detect(text) for text in pair] for pair in firsts]
+    n_swapped = sum((src.lang, tgt.lang) == langs[::-1] for src, tgt in read)
+    if 2 * n_swapped > len(firsts):
+        logger.warning("%s: what it calls %r and %r reads like %s and %s: are the columns swapped?",
+                       spec, *langs, *(NAMES[lang] for lang in langs[::-1]))  # fmt: skip
 
 
 def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:

@@ -1,6 +1,10 @@
 """Scores a model, or a file of translations, on test sets and writes a report.
 
-python scripts/evaluate.py --model checkpoints/es-en --test newstest2013.parquet
+    python scripts/evaluate.py --model checkpoints/es-en --test newstest2013.parquet
+    python scripts/evaluate.py --model mine.txt --from es --to en --test test.tsv
+
+BLEU, chrF and TER by sacreBLEU with 95 per cent intervals, by sentence length, speed, faults, the
+worst sentences; with --compare, whether the difference of two systems counts.
 """
 
 import argparse
@@ -18,17 +22,15 @@ from transformer.flags import add_engine
 
 def parser() -> argparse.ArgumentParser:
     """The flags; those of decoding come from DecodeConfig."""
-    flags = Parser(
-        description="Scores a model on test sets: BLEU, chrF and TER by sacreBLEU with 95 per cent "
-        "intervals, by sentence length, speed, faults, the worst sentences; compares two systems."
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or a file of translations, one a line")
     add("--test", dest="tests", required=True, nargs="+", metavar="TEST",
         help="test sets: parquet, jsonl, tsv, tmx, Moses, hub:")  # fmt: skip
     add("--name", dest="names", nargs="+", metavar="NAME",
         help="a name for each test set (default: of its file)")  # fmt: skip
-    add("--output", help="folder of the report (default: evaluation/NAME in the model's folder)")
+    add("--output", help="folder of the report (default: evaluation/NAME in the model's folder, "
+        "of a released model in the one at hand)")  # fmt: skip
     add("--compare", help="the baseline: a checkpoint, a file of translations, an earlier report")
     add("--from", dest="src_lang", help="source language, where there is no checkpoint")
     add("--to", dest="tgt_lang", help="target language, where there is no checkpoint")

@@ -1,6 +1,9 @@
-"""Writes a trained model for another engine, CTranslate2 or Hugging Face, and checks it.
+"""Writes a trained model as a folder for CTranslate2 or Hugging Face Transformers, and checks it.
 
-python scripts/export.py --model checkpoints/es-en --to ctranslate2 --output exported
+    python scripts/export.py --model checkpoints/es-en --to ctranslate2 --output es-en-ct2
+    python scripts/export.py --model checkpoints/both --direction en-es --to huggingface --output x
+
+It is written only if it translates test sentences as the model does, token for token, in float32.
 """
 
 import argparse
@@ -16,11 +19,7 @@ from transformer.export.to_ctranslate2 import Quantization
 
 def parser() -> argparse.ArgumentParser:
     """The flags; their choices are those of the library."""
-    flags = Parser(
-        description="Writes a checkpoint as a folder for CTranslate2 or Hugging Face Transformers, "
-        "and checks that it translates test sentences as the model does, token for token, in "
-        "float32."
-    )
+    flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
     add(

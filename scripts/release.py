@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.initialize import weights_for
-from transformer.checkpoint.locate import CARD
+from transformer.checkpoint.locate import CARD, WEIGHTS
 from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.readers import read_pairs
@@ -59,6 +59,8 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
         for langs in opened.directions
     }
     selftest.written(target, pairs, f"the first {N_TEST} pairs of data/{TEST.name}")
+    made = f"the mean of {len(sources)} checkpoints" if len(sources) > 1 else "a copy"
+    print(f"{target}: {made}, {(target / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -28,6 +28,9 @@ class Parser(argparse.ArgumentParser):
     """Flags whose mistakes are one line; what describes them keeps its lines."""
 
     def __init__(self, **options: Any) -> None:
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        if spec and spec.name.startswith("scripts."):  # as Python does from 3.14 on
+            options.setdefault("prog", f"python -m {spec.name.removesuffix('.__main__')}")
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:

@@ -15,7 +15,7 @@ from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
-from transformer.evaluation.report import machine
+from transformer.evaluation.report import machine, table
 
 PAIRS = [
     ("el gato negro duerme en la casa", "the black cat sleeps in the house"),
@@ -104,6 +104,12 @@ def test_a_model_is_translated_scored_and_written(model: Path) -> None:
     assert (report.model, report.src_lang, report.tgt_lang) == ("best", "es", "en")
 
 
+def test_a_released_model_stays_as_it_was_released(model: Path) -> None:
+    (model / "selftest.json").touch()
+    assert evaluate(request(model))[1] == Path("evaluation/news")
+    assert not (model / "evaluation").exists()
+
+
 def test_every_file_has_a_line_for_each_pair(model: Path) -> None:
     _, folder = evaluate(request(model))
     for name in ("news.src", "news.ref", "news.hyp"):
@@ -157,6 +163,7 @@ def test_words_that_no_training_text_has_are_counted_as_invented(
     asked = request(lines, src_lang="es", tgt_lang="en", known=("training.tsv",))
     report, folder = evaluate(asked)
     assert report.sets[0].invented == 1000 * 2 / 9  # mattante and dog; Pratting may be a name
+    assert "news: 222.2 of 1,000 words are invented" in table(report)
     assert "invented words in 1,000" in (folder / "report.html").read_text(encoding="utf-8")
     report, folder = evaluate(request(lines, src_lang="es", tgt_lang="en"))
     assert report.sets[0].invented is None

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_of_several_checkpoints_the_mean_is_released(
-    random_checkpoint: Path, tmp_path: Path
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = checkpoint.load(random_checkpoint)
     moved = {name: t + 0.5 for name, t in opened.model.state_dict().items()}
@@ -28,6 +28,7 @@ def test_of_several_checkpoints_the_mean_is_released(
     checkpoint.save(tmp_path / "b", moved, *same, "# B\n")
     sources = [str(random_checkpoint), str(tmp_path / "b")]
     assert release.main([*sources, str(tmp_path / "mean")]) == 0
+    assert f"{tmp_path / 'mean'}: the mean of 2 checkpoints, " in capsys.readouterr().out
     found = checkpoint.load_weights(tmp_path / "mean")
     assert {t.dtype for t in found.values()} == {torch.float16}
     for name, tensor in opened.model.state_dict().items():

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from transformer.checkpoint.locate import find, read_metrics
+from transformer.checkpoint.locate import SELFTEST, find, read_metrics
 from transformer.command import able_to
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import read_pairs
@@ -219,8 +219,12 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
 
 
 def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:
-    """Made before the translating, so that what is wrong with it shows early."""
-    home = system.path if system.path.is_dir() else system.path.parent
+    """Made before the translating, so that what is wrong with it shows early.
+
+    A released model stays as it was released: its report goes to the folder at hand.
+    """
+    is_own = system.path.is_dir() and not (system.path / SELFTEST).exists()
+    home = system.path if is_own else Path() if system.path.is_dir() else system.path.parent
     folder = Path(request.output) if request.output else home / "evaluation" / "+".join(names)
     with able_to(f"make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)

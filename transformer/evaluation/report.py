@@ -120,6 +120,8 @@ def table(report: Report) -> str:
     first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = ["  ".join([row[0].ljust(first), *map(str.rjust, row[1:], widths)]) for row in rows]
     for test_set in report.sets:
+        if test_set.invented is not None:
+            lines.append(f"{test_set.name}: {test_set.invented:.1f} of 1,000 words are invented")
         if test_set.comparison:
             lines.append(f"{test_set.name}, compared with {test_set.comparison.baseline}:")
             lines += ["  " + "  ".join(row) for row in _difference_rows(test_set.comparison)]

@@ -128,6 +128,11 @@ def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
     [
         (UserError("expected this"), 2, "name: expected this\n"),
         (KeyboardInterrupt(), 130, "name: stopped\n"),
+        (
+            ModuleNotFoundError(name="torch"),
+            2,
+            "name: expected the library torch, which is not installed: pip install it\n",
+        ),
         (BrokenPipeError(), 141, "name: stopped: the reader of the output has closed it\n"),
     ],
 )

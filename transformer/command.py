@@ -160,6 +160,8 @@ def _told(error: BaseException) -> tuple[str, int] | None:
             return "stopped", 128 + signal.SIGINT
         case OSError(filename=None, errno=number) if number in _CANNOT_WRITE:
             return f"cannot write standard output: {error.strerror}", 2
+        case ModuleNotFoundError() if error.name and not error.name.startswith("transformer"):
+            return f"expected the library {error.name}, which is not installed: pip install it", 2
         case Exception():
             first = next(iter(str(error).splitlines()), "")
             return f"defect: {type(error).__name__}: {first} ({TRACEBACK}=1 shows where)", DEFECT

@@ -128,11 +128,12 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         after.model.load_state_dict(mean(start, end, share))
         return {name: dev.scores(after.model).get("bleu", 0.0) for name, dev in sets.items()}
 
-    tried = {share: scores(share) for share in (0.0, *SHARES)}
-    best = chosen(tried)
-    for share, bleu in tried.items():
-        said = ", ".join(f"{name} {value:.1f}" for name, value in bleu.items())
+    tried: dict[float, Scores] = {}
+    for share in (0.0, *SHARES):
+        tried[share] = scores(share)
+        said = ", ".join(f"{name} {value:.1f}" for name, value in tried[share].items())
         logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, said)
+    best = chosen(tried)
     if tried[best]["own"] <= tried[0.0]["own"]:
         logger.warning("the own text is translated no better than before: more of it may help")
     card = (run.output / LAST / CARD).read_text(encoding="utf-8")

@@ -103,12 +103,18 @@ def test_slips_are_undone_and_told(speaks: Speaks) -> None:
     assert spoken.asked[0] == "Voy a la bibliotecca ya."
 
 
-def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_surer(
+def test_a_lone_word_few_words_or_a_title_come_from_the_other_case_where_the_model_is_surer(
     plain: Translator,
 ) -> None:
     table = {
         "Manzana": ("Manage", -3.2),
         "manzana": ("apple", -0.5),
+        "caracol": ("snail", -0.9),
+        "Caracol": ("Caracol", -0.4),
+        "escocia": ("Scotland", -0.9),
+        "Escocia": ("Scotland", -0.4),
+        "hola": ("hell", -2.3),
+        "Hola": ("Hi", -0.9),
         "Madrid": ("Madrid", -0.4),
         "madrid": ("matrid", -3.5),
         "Manzana.": ("Apple.", -9.0),
@@ -121,12 +127,14 @@ def test_a_lone_word_or_a_title_comes_from_small_letters_where_the_model_is_sure
         return Candidate(text=text, score=score if decode.scores else 0.0, tokens=())
 
     spoken = Spoken(plain, says)
-    texts = ["Manzana", "manzana", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
+    texts = ["Manzana", "hola", "Madrid", "Manzana.", "Me Gusta {x} Leer"]
     results = GuardedTranslator(spoken).translate(texts, DecodeConfig(scores=False))
-    expected = ["Apple", "apple", "Madrid", "Apple.", "I Like Reading {x}"]
+    expected = ["Apple", "hi", "Madrid", "Apple.", "I Like Reading {x}"]
     assert [result.text for result in results] == expected
     title = f"Me Gusta {SLOTS[0]} Leer"
-    assert spoken.asked == [*texts[:4], title, "manzana", "madrid", title.capitalize()]
+    assert spoken.asked == [*texts[:4], title, "manzana", "Hola", "madrid", title.capitalize()]
+    kept = GuardedTranslator(spoken).translate(["caracol", "escocia"])
+    assert [result.text for result in kept] == ["snail", "Scotland"]
 
 
 def test_no_character_of_a_text_is_taken_for_what_is_kept(speaks: Speaks) -> None:

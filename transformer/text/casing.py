@@ -58,6 +58,11 @@ def is_lone(text: str) -> bool:
     return len(text) > 1 and text.isalpha() and text.istitle()
 
 
+def is_small(text: str) -> bool:
+    """Whether it is one to three words in small letters and nothing else: hola, buenos días."""
+    return text.islower() and re.fullmatch(r"[^\W\d_]+(?: [^\W\d_]+){0,2}", text) is not None
+
+
 def capitalised(text: str) -> str:
     """The text with a capital first character, the others as they are."""
     return text[:1].upper() + text[1:]

@@ -154,17 +154,20 @@ class GuardedTranslator(TextTranslator):
     def _best(self, sentences: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
         """The candidates of each sentence with the faults of the first one, the best found."""
         inputs = [self._first(sentence) for sentence in sentences]
-        lowered = {
+        others = {
             i: model_input
             for i, sentence in enumerate(sentences)
-            if (model_input := preprocess.lowercased(sentence, self.has_slots))
+            if (model_input := preprocess.recased(sentence, self.has_slots))
         }
         config = dataclasses.replace(decode, scores=True)
-        results = iter(self._run([*inputs, *lowered.values()], config))
+        results = iter(self._run([*inputs, *others.values()], config))
         best = [self._ranked(sentence, next(results)) for sentence in sentences]
-        for i, candidates in zip(lowered, results, strict=True):
+        for i, candidates in zip(others, results, strict=True):
             # Few words stand alone in a corpus, in one form mostly, and few titles; the score
             # keeps names as such.
+            first, other = best[i][0][0].text.lower(), candidates[0].text.lower()
+            if other in (first, sentences[i].text.lower()):
+                continue  # the same; or what is no name was taken for one
             both = best[i], self._ranked(sentences[i], candidates)
             best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)

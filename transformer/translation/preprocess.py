@@ -16,6 +16,7 @@ from transformer.text.casing import (
     ends_like,
     is_lone,
     is_shouted,
+    is_small,
     is_title,
     may_be_title,
     titled,
@@ -23,7 +24,7 @@ from transformer.text.casing import (
 from transformer.text.glossary import TermSpan
 from transformer.text.placeholders import restore, slot
 
-Style = Literal["", "capitals", "title", "capital"]
+Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -106,6 +107,8 @@ class ModelInput:
             return titled(text)
         if self.sentence.style == "capital":
             return capitalised(text)
+        if self.sentence.style == "small":
+            return begins_like(text, "small")
         return text.upper() if self.sentence.style == "capitals" else text
 
 
@@ -208,15 +211,19 @@ def _glued(parts: Sequence[Part]) -> dict[int, str]:
     return glued
 
 
-def lowercased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
-    """A lone word or a short title in small letters, to be raised again; None for other text.
+def recased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
+    """A lone word, a few or a title in the other case, to be put back; None for other text.
 
-    Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer).
+    Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer); and a greeting
+    (hola) stands with one in a corpus.
     """
     if sentence.style or sentence.terms:
         return None
     if not sentence.kept and is_lone(sentence.text):
         lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
+    elif not sentence.kept and is_small(sentence.text):
+        raised = capitalised(sentence.text)
+        lowered = replace(sentence, parts=((raised, False),), style="small")
     elif may_be_title(_words(sentence.parts)):
         lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
     else:

@@ -1,6 +1,6 @@
 """A running server under load: N clients at once, each answer checked, beside one at a time.
 
-translate --serve &
+translate serve &
 python -m scripts.benchmark.serving --url http://127.0.0.1:5000 --clients 200 --seconds 60
 
 Each client keeps a connection and asks for one sentence after the other. The right answers are

@@ -9,12 +9,10 @@ import torch
 
 from scripts import train
 from tests.processes import tsv
-from tests.training.runs import SIZES, Pairs
+from tests.training.runs import Pairs
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import find
-from transformer.config import ModelConfig, UserError
-from transformer.model import Transformer
-from transformer.text.tokenizer import Tokenizer
+from transformer.config import UserError
 from transformer.training import fine_tune
 from transformer.training.fine_tune import mean
 
@@ -23,24 +21,19 @@ UNIT = '<tu><tuv xml:lang="es"><seg>{}</seg></tuv><tuv xml:lang="en"><seg>{}</se
 
 
 @pytest.fixture
-def flags(tmp_path: Path, phrases: Pairs, phrase_tokenizer: Tokenizer) -> list[str]:
+def flags(tmp_path: Path, phrases: Pairs, random_checkpoint: Path) -> list[str]:
     """A small model that was not trained, own text in a translation memory, general text."""
-    torch.manual_seed(7)
-    config = ModelConfig(**SIZES, vocab_size=phrase_tokenizer.vocab_size, max_len=64, norm="pre")  # type: ignore[arg-type]
-    before = tmp_path / "before"
-    state = Transformer(config).state_dict()
-    weights.save(before, state, config, phrase_tokenizer, [("es", "en")], "a card\n")
     own = "".join(UNIT.format(*pair) for pair in phrases[:60])
     (tmp_path / "mine.tmx").write_text(f'<tmx version="1.4"><body>{own}</body></tmx>')
     mix, dev = tsv(tmp_path / "mix.tsv", phrases[60:180]), tsv(tmp_path / "dev.tsv", phrases[-9:])
-    given = {"fine-tune": before, "train": tmp_path / "mine.tmx", "mix": mix, "general-dev": dev,
-             "output": tmp_path / "run", "cache": tmp_path / "cache", "workers": 1,
-             "max-epochs": 3, "learning-rate": 0.01}  # fmt: skip
+    given = {"fine-tune": random_checkpoint, "train": tmp_path / "mine.tmx", "mix": mix,
+             "general-dev": dev, "output": tmp_path / "run", "cache": tmp_path / "cache",
+             "workers": 1, "max-epochs": 3, "learning-rate": 0.01}  # fmt: skip
     return [f"--{name}={value}" for name, value in given.items()]
 
 
 def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
-    flags: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    flags: list[str], tmp_path: Path, random_checkpoint: Path, caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     caplog.set_level(logging.INFO)
@@ -55,7 +48,7 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
     assert (noted["optimizer"], noted["schedule"], noted["dropout"]) == ("adam", "wsd", 0.1)
     outcome = json.loads((run / "fine-tuning.json").read_text())
     assert outcome["before"].keys() == outcome["after"].keys() == {"own", "general"}
-    start, end = (weights.load_weights(tmp_path / name) for name in ("before", "run/last"))
+    start, end = (weights.load_weights(folder) for folder in (random_checkpoint, run / "last"))
     best = weights.load_weights(find(run))
     assert find(run) == run / "best"
     for name, tensor in mean(start, end, outcome["share"]).items():
@@ -71,12 +64,11 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == done
 
 
-def test_a_model_of_both_directions_is_tuned_in_both(flags: list[str], tmp_path: Path) -> None:
-    before = weights.load(tmp_path / "before")
-    state, both = before.model.state_dict(), [("es", "en"), ("en", "es")]
-    weights.save(tmp_path / "before", state, before.model.config, before.tokenizer, both, "")
-    assert train.main([*flags, "--max-epochs=0", "--max-steps=1"]) == 0
-    assert weights.load(tmp_path / "run" / "best").directions == tuple(both)
+def test_a_model_of_both_directions_is_tuned_in_both(
+    flags: list[str], tmp_path: Path, both_checkpoint: Path
+) -> None:
+    assert train.main([*flags, f"--fine-tune={both_checkpoint}", "--max-steps=1"]) == 0
+    assert weights.load(tmp_path / "run" / "best").directions == (("es", "en"), ("en", "es"))
     assert json.loads((tmp_path / "run" / "run.json").read_text())["pairs kept"] == [54, 120] * 2
 
 

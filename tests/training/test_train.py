@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -20,7 +19,6 @@ from scripts import train
 from tests.processes import python, tsv
 from tests.training.runs import (
     SCRIPT,
-    SIZES,
     averaged_gradients,
     command,
     started,
@@ -28,44 +26,30 @@ from tests.training.runs import (
     wait_for_records,
 )
 from transformer import plots
-from transformer.checkpoint import locate, weights
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
-from transformer.config import NOISE_PRESETS, ModelConfig, UserError
+from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.readers import read_pairs
-from transformer.model import Transformer
-from transformer.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
-PAIRS = [(f"el gato {i} come pan", f"the cat {i} eats bread") for i in range(60)]
+Script = Callable[[Sequence[object]], int]
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
-    """A small corpus, and a checkpoint of a small model that was not trained on it."""
-    corpus = tsv(tmp_path / "train.tsv", PAIRS)
-    tokenizer = Tokenizer.train([text for pair in PAIRS for text in pair], 300)
-    torch.manual_seed(7)
-    config: dict[str, Any] = {**SIZES, "max_len": 32, "norm": "pre"}
-    model = Transformer(ModelConfig(**config, vocab_size=tokenizer.vocab_size))
-    before = tmp_path / "before"
-    weights.save(before, model.state_dict(), model.config, tokenizer, [("es", "en")], "a card\n")
-    return {"corpus": corpus, "before": before, "output": tmp_path / "run", "cache": tmp_path / "c"}
-
-
-def arguments(files: dict[str, Path], *more: str) -> list[str]:
-    """A run of one step so small that the weights all but stay."""
-    given = ["--train", files["corpus"], "--cache", files["cache"], "--output", files["output"]]
-    return [*map(str, given), "--init", str(files["before"]), "--max-steps", "1", "--warmup",
-            "4000", "--lr-scale", "0.001", "--workers", "1", *more]  # fmt: skip
+def init(corpus: Path, random_checkpoint: Path, tmp_path: Path) -> Callable[..., int]:
+    """Trains a checkpoint for one step so small that its weights all but stay."""
+    flags = ["--train", corpus / "phrases.tsv", "--cache", corpus / "cache", "--max-steps", 1,
+             "--output", tmp_path / "run", "--init", random_checkpoint, "--warmup", 4000,
+             "--lr-scale", 0.001, "--workers", 1]  # fmt: skip
+    return lambda *more: train.main([*map(str, flags), *more])
 
 
 def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
-    files: dict[str, Path],
+    init: Callable[..., int], random_checkpoint: Path, tmp_path: Path
 ) -> None:
-    assert train.main(arguments(files, "--dropout", "0.3")) == 0
-    before = weights.load(files["before"])
-    after = weights.load(files["output"] / "best")
+    assert init("--dropout", "0.3") == 0
+    before, after = checkpoint.load(random_checkpoint), checkpoint.load(tmp_path / "run" / "best")
     assert after.tokenizer.model == before.tokenizer.model
     assert after.model.config.dropout == 0.3
     old, new = before.model.state_dict(), after.model.state_dict()
@@ -73,13 +57,14 @@ def test_a_run_begins_with_the_weights_and_the_vocabulary_of_a_checkpoint(
     assert any(not torch.equal(new[name], old[name]) for name in old)
 
 
-def test_a_run_begins_with_a_checkpoint_made_larger(files: dict[str, Path]) -> None:
-    assert train.main(arguments(files, "--d-ff", "64", "--n-decoder-layers", "3")) == 0
-    before = weights.load(files["before"]).model
-    after = weights.load(files["output"] / "best").model
+def test_a_run_begins_with_a_checkpoint_made_larger(
+    init: Callable[..., int], random_checkpoint: Path, tmp_path: Path
+) -> None:
+    assert init("--d-ff", "64", "--n-decoder-layers", "3") == 0
+    before, after = (checkpoint.load(f).model for f in (random_checkpoint, tmp_path / "run/best"))
     assert (after.config.d_ff, after.config.n_decoder_layers) == (64, 3)
     src = torch.arange(4, 16).view(2, 6)
-    torch.testing.assert_close(after(src, src), before(src, src), atol=1e-3, rtol=1e-3)
+    assert_close(after(src, src), before(src, src), atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +76,9 @@ def test_a_run_begins_with_a_checkpoint_made_larger(files: dict[str, Path]) -> N
     ],
 )
 def test_another_shape_than_that_of_the_checkpoint_is_refused(
-    files: dict[str, Path], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    init: Callable[..., int], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train.main(arguments(files, *more)) == 2
+    assert init(*more) == 2
     assert said in capsys.readouterr().err
 
 
@@ -101,14 +86,11 @@ def test_another_shape_than_that_of_the_checkpoint_is_refused(
 
 
 @pytest.fixture
-def script() -> Iterator["Script"]:
+def script() -> Iterator[Script]:
     """scripts/train.py without the start of a process."""
     level = logging.getLogger().level
     yield lambda flags: train.main([str(flag) for flag in flags])
     logging.getLogger().setLevel(level)
-
-
-Script = Callable[[Sequence[object]], int]
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(

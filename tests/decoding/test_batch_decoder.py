@@ -127,13 +127,6 @@ def test_an_error_of_a_worker_comes_out_and_the_threads_are_as_before(
     assert torch.get_num_threads() == 2
 
 
-def test_results_without_scores_are_the_same_ids(make_wanderer: Make) -> None:
-    model = make_wanderer()
-    scored = BatchDecoder(model).search(SOURCES, DecodeConfig())
-    bare = BatchDecoder(model).search(SOURCES, DecodeConfig(scores=False))
-    assert [own[0].ids for own in bare] == [own[0].ids for own in scored]
-
-
 def test_the_alignment_is_the_last_layers_attention_to_the_source(make_wanderer: Make) -> None:
     model = make_wanderer()
     decoder = BatchDecoder(model)

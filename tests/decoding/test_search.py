@@ -110,24 +110,16 @@ def test_greedy_search_takes_the_likeliest_token_at_each_step(
         assert found.score == pytest.approx(log_prob(model, src, found.ids), abs=1e-4)
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("seed", [1, 4, 5])
-def test_a_sentence_gets_the_greedy_result_that_it_gets_alone(
-    make_wanderer: Make, seed: int
+def test_a_sentence_gets_the_results_that_it_gets_alone(
+    make_wanderer: Make, seed: int, beam_size: int
 ) -> None:
-    model = make_wanderer(seed=seed)
-    together = greedy_search(model, SRC)
-    assert len({len(h.ids) for h in together}) > 1  # rows end at different steps
+    model, config = make_wanderer(seed=seed), DecodeConfig(beam_size=beam_size, n_best=beam_size)
+    together = search(model, SRC, config)
+    assert len({len(own[0].ids) for own in together}) > 1  # rows end at different steps
     for src, found in zip(ALONE, together, strict=True):
-        close(found, greedy_search(model, src)[0])
-
-
-@pytest.mark.parametrize("seed", [1, 4, 5])
-def test_a_sentence_gets_the_beams_that_it_gets_alone(make_wanderer: Make, seed: int) -> None:
-    model, config = make_wanderer(seed=seed), DecodeConfig(beam_size=3, n_best=3)
-    together = beam_search(model, SRC, config)
-    assert len({len(hs[0].ids) for hs in together}) > 1
-    for src, found in zip(ALONE, together, strict=True):
-        for one, other in zip(found, beam_search(model, src, config)[0], strict=True):
+        for one, other in zip(found, search(model, src, config)[0], strict=True):
             close(one, other)
 
 

@@ -17,11 +17,7 @@ from tests.test_architecture import ORDER
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in (
-        *ROOT.glob("*.md"),
-        *ROOT.glob("*/README.md"),
-        *ROOT.glob("checkpoints/both/*.md"),
-    )
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("checkpoints/both/*.md"))
 }
 README = DOCUMENTS["README.md"]
 SCRIPT = re.compile(r"-m scripts[\w.]*|(?:scripts|data)/[\w/]+\.py")

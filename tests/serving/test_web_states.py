@@ -135,11 +135,7 @@ def test_other_words_that_cannot_be_had_are_told_of(page: Any) -> None:
 def test_what_is_wrong_with_a_translation_is_said(page: Any) -> None:
     answer = {
         "translatedText": "A dog.",
-        "warnings": [
-            "number lost: 15",
-            "too short",
-            "does not read like Spanish",
-        ],
+        "warnings": ["number lost: 15", "too short", "does not read like Spanish"],
     }
     page.route("**/translate", lambda route: route.fulfill(json=answer))
     page.fill("#source", "15 perros")

@@ -6,14 +6,7 @@ import pytest
 
 from transformer.corpus import noise
 from transformer.text import spelling
-from transformer.text.spelling import (
-    Words,
-    correct,
-    plain,
-    restore_accents,
-    sources,
-    words,
-)
+from transformer.text.spelling import Words, correct, plain, restore_accents, sources, words
 
 KNOWN = Words({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"caza", "wombat"}))
 

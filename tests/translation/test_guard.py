@@ -15,16 +15,7 @@ from transformer.translation.guard import GuardedTranslator, foreign
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
 Says = Callable[[str, DecodeConfig], str | Candidate]
-TOKENS = (
-    "{name}",
-    "https://a.org/b?c=1",
-    "juan@example.com",
-    "<b>",
-    "%1$s",
-    "`ls -l`",
-    "😀",
-    "東京",
-)
+TOKENS = ("{name}", "https://a.org/b?c=1", "a@b.com", "<b>", "%1$s", "`ls -l`", "😀", "東京")
 
 
 def said(source: str, what: str | Candidate) -> Translation:
@@ -106,21 +97,16 @@ def test_slips_are_undone_and_told(speaks: Speaks) -> None:
 def test_a_lone_word_few_words_or_a_title_come_from_the_other_case_where_the_model_is_surer(
     plain: Translator,
 ) -> None:
+    title = f"Me Gusta {SLOTS[0]} Leer"
     table = {
-        "Manzana": ("Manage", -3.2),
-        "manzana": ("apple", -0.5),
-        "caracol": ("snail", -0.9),
-        "Caracol": ("Caracol", -0.4),
-        "escocia": ("Scotland", -0.9),
-        "Escocia": ("Scotland", -0.4),
-        "hola": ("hell", -2.3),
-        "Hola": ("Hi", -0.9),
-        "Madrid": ("Madrid", -0.4),
-        "madrid": ("matrid", -3.5),
-        "Manzana.": ("Apple.", -9.0),
-        f"Me Gusta {SLOTS[0]} Leer": (f"Gust {SLOTS[0]}", -4.0),
-        f"Me gusta {SLOTS[0]} leer": (f"I like reading {SLOTS[0]}", -1.0),
-    }
+        "Manzana": ("Manage", -3.2), "manzana": ("apple", -0.5), "Manzana.": ("Apple.", -9.0),
+        "caracol": ("snail", -0.9), "Caracol": ("Caracol", -0.4),
+        "escocia": ("Scotland", -0.9), "Escocia": ("Scotland", -0.4),
+        "hola": ("hell", -2.3), "Hola": ("Hi", -0.9),
+        "Madrid": ("Madrid", -0.4), "madrid": ("matrid", -3.5),
+        title: (f"Gust {SLOTS[0]}", -4.0),
+        title.capitalize(): (f"I like reading {SLOTS[0]}", -1.0),
+    }  # fmt: skip
 
     def says(source: str, decode: DecodeConfig) -> Candidate:
         text, score = table[source]
@@ -131,7 +117,6 @@ def test_a_lone_word_few_words_or_a_title_come_from_the_other_case_where_the_mod
     results = GuardedTranslator(spoken).translate(texts, DecodeConfig(scores=False))
     expected = ["Apple", "hi", "Madrid", "Apple.", "I Like Reading {x}"]
     assert [result.text for result in results] == expected
-    title = f"Me Gusta {SLOTS[0]} Leer"
     assert spoken.asked == [*texts[:4], title, "manzana", "Hola", "madrid", title.capitalize()]
     kept = GuardedTranslator(spoken).translate(["caracol", "escocia"])
     assert [result.text for result in kept] == ["snail", "Scotland"]
@@ -187,12 +172,8 @@ def test_capitals_are_translated_from_small_letters(speaks: Speaks) -> None:
     texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
     assert [result.text for result in guarded.translate(texts)] == texts
     assert spoken.asked[:5] == [
-        "¡Hola!",
-        f"¿Qué tal, {SLOTS[0]}?",
-        "El FBI llegó.",
-        "FBI",
-        f"La casa de mi {SLOTS[0]} madre",
-    ]
+        "¡Hola!", f"¿Qué tal, {SLOTS[0]}?", *texts[1:3], f"La casa de mi {SLOTS[0]} madre"
+    ]  # fmt: skip
 
 
 def test_emoji_at_the_ends_are_carried_around_the_model(speaks: Speaks) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.processes import ROOT, python
+from tests.processes import python, shipped
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.decoding import decoder as decoder_module
@@ -89,11 +89,9 @@ def test_a_forced_prefix_is_continued_as_the_plain_model_does(
 def released(name: str, number: int) -> tuple[Any, list[list[int]]]:
     """A released model, opened, and sentences of the test set that lies in the repository."""
     opened, langs = open_checkpoint(name), (name[:2], name[3:])
-    lines = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    column = 0 if name.startswith("es") else 1
-    texts, tokenizer = (line.split("\t")[column] for line in lines[:number]), opened.tokenizer
-    tags = tokenizer.direction_tags(langs, opened.directions)
-    return opened, [tags + tokenizer.encode(text) for text in texts]
+    texts = [pair[name.startswith("en")] for pair in shipped("test")[:number]]
+    tags = opened.tokenizer.direction_tags(langs, opened.directions)
+    return opened, [tags + opened.tokenizer.encode(text) for text in texts]
 
 
 @pytest.mark.parametrize("config", CONFIGS[1:3], ids=["greedy", "beams"])

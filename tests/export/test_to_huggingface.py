@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tests.processes import ROOT, shipped
 from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, Direction, ModelConfig, UserError, target_tag
 from transformer.corpus.batching import collate
@@ -27,7 +28,6 @@ from transformer.text.tokenizer import Tokenizer
 transformers = pytest.importorskip("transformers", reason="needs the extra `export`")
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
-ROOT = Path(__file__).resolve().parents[2]
 SHAPES: list[dict[str, Any]] = [
     {},
     {"activation": "gelu"},
@@ -239,8 +239,7 @@ def test_without_the_library_the_extra_is_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["es-en", "en-es"])
 def test_the_released_models_translate_alike(tmp_path: Path, name: str) -> None:
-    lines = (ROOT / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:301]
-    texts = tuple(line.split("\t")[name.startswith("en")] for line in lines)
+    texts = tuple(pair[name.startswith("en")] for pair in shipped("test")[:300])
     for target in ("huggingface", "ctranslate2"):
         request = ExportRequest(
             model=ROOT / "checkpoints" / name, folder=tmp_path / target, target=target, texts=texts

@@ -21,6 +21,7 @@ from scripts.benchmark import workers as teams
 from scripts.benchmark.engines import Setting
 from scripts.benchmark.rounds import Result, Scenario, Workload
 from scripts.benchmark.workers import Job, Part, Run
+from tests.processes import tsv
 from transformer.config import DecodeConfig, ModelConfig, UserError
 from transformer.decoding import native
 from transformer.decoding.search import search
@@ -236,12 +237,9 @@ def flags(*given: str) -> argparse.Namespace:
 def test_a_checkpoint_is_measured_on_a_test_set(
     random_checkpoint: Path, phrases: Sequence[tuple[str, str]], tmp_path: Path
 ) -> None:
-    lines = "".join(f"{src}\t{tgt}\n" for src, tgt in phrases[:9])
-    (tmp_path / "test.tsv").write_text(f"es\ten\n{lines}", encoding="utf-8")
-    named = ("--model", str(random_checkpoint))
-    model, sources = bench_decoding.read_model(
-        flags(*named, "--test", str(tmp_path / "test.tsv"), "--sentences", "7")
-    )
+    test, named = tsv(tmp_path / "test.tsv", phrases[:9]), ("--model", str(random_checkpoint))
+    given = flags(*named, "--test", str(test), "--sentences", "7")
+    model, sources = bench_decoding.read_model(given)
     assert isinstance(model, Transformer)
     assert len(sources) == 7
     with pytest.raises(UserError, match="--test"):

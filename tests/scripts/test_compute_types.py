@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from scripts.benchmark import compute_types as script
+from tests.processes import ROOT, tsv
 from transformer.decoding.decoder import Decoder
 from transformer.decoding.search import BatchDecoder
 from transformer.translation.translator import Translator
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def table(printed: str) -> dict[str, list[str]]:
@@ -52,8 +51,7 @@ def test_an_engine_that_says_something_else_is_seen(
         }
 
     monkeypatch.setattr(script, "ways", ways)
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("es\ten\nhola\thi\nadiós\tbye\n", encoding="utf-8")
+    pairs = tsv(tmp_path / "pairs.tsv", [("hola", "hi"), ("adiós", "bye")])
     assert script.main(["--model", str(random_checkpoint), "--test", str(pairs)]) == 0
     found = table(capsys.readouterr().out)
     assert found["plain model"][-1] == "2 of 2"

@@ -1,21 +1,19 @@
 """The steps of the Dockerfile, in a virtual environment: a small server that has no PyTorch."""
 
 import io
-import json
 import os
 import shutil
 import subprocess
 import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import ROOT
+from tests.serving.server import ES_EN, ask
+
 BASE = 125_000_000  # bytes of python:3.11-slim, a figure that is not measured here
 MOST = 400_000_000
-ES_EN = {"source": "es", "target": "en"}
 MAPS = {"q": "Hola.", "attention": True, **ES_EN}
 
 
@@ -34,14 +32,6 @@ def copied(folder: Path) -> Path:
                 else:
                     shutil.copy2(ROOT / name, place)
     return folder
-
-
-def ask(url: str, **fields: Any) -> Any:
-    """The answer to a JSON request."""
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(fields).encode(), headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.loads(answer.read())
 
 
 @pytest.mark.slow

@@ -1,14 +1,16 @@
 """What the tests of the server share: a sentence, its direction, the command that listens."""
 
 import contextlib
-import os
+import json
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import environment
+
 TEXT = "La niña dibuja el coche rojo."
 ES_EN = {"source": "es", "target": "en"}
 # In float32: PyTorch's int8 products of a sentence depend a little on those beside it, and a model
@@ -18,12 +20,20 @@ Call = Callable[..., Any]
 Process = tuple["subprocess.Popen[str]", str]
 
 
+def ask(url: str, **fields: Any) -> Any:
+    """The answer to a JSON request."""
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(fields).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
 @contextlib.contextmanager
 def started(*flags: str | Path, **options: Any) -> Iterator[Process]:
     """The command, listening on a free port, and its address."""
     with subprocess.Popen(
         [sys.executable, "-m", "transformer", "--serve", "--port", "0", *map(str, flags)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env=environment(),
         stderr=subprocess.PIPE, text=True, **options,
     ) as process:  # fmt: skip
         assert process.stderr is not None

@@ -2,17 +2,15 @@
 
 import asyncio
 import html
-import os
 import re
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.serving.server import ES_EN, ON, ROOT, TEXT, Call
+from tests.processes import python
+from tests.serving.server import ES_EN, ON, TEXT, Call
 from transformer.config import DecodeConfig
 from transformer.decoding import native
 from transformer.translation.directions import load
@@ -217,9 +215,7 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
     document = pytest.importorskip("docx").Document()
     document.add_paragraph("Vivo en una ").add_run("casa grande").bold = True
     document.save(str(tmp_path / "a.docx"))
-    command = [sys.executable, "-c", WITHOUT_TORCH, *(str(tmp_path / f"{n}.docx") for n in "ab")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = python("-c", WITHOUT_TORCH, tmp_path / "a.docx", tmp_path / "b.docx")
     assert done.returncode == 0, done.stderr
     written = pytest.importorskip("docx").Document(str(tmp_path / "b.docx"))
     assert "house" in "".join(run.text for run in written.paragraphs[0].runs if run.bold)

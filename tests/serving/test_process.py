@@ -1,7 +1,6 @@
 """The server as a process of its own: the public client, many clients, its end."""
 
 import io
-import json
 import signal
 import threading
 import time
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.serving.server import ES_EN, TEXT, Call, Process, started
+from tests.serving.server import ES_EN, TEXT, Call, Process, ask, started
 
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
 
@@ -25,14 +24,6 @@ def process(random_checkpoint: Path) -> Iterator[Process]:
     model = ("--model", random_checkpoint, "--device", "cpu", "--compute-type", "float32")
     with started(*model, "--no-guard") as process:
         yield process
-
-
-def fetch(url: str, **fields: Any) -> Any:
-    request = urllib.request.Request(
-        url, json.dumps(fields).encode(), {"content-type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.loads(answer.read())
 
 
 def test_the_public_client_works_unchanged(process: Process, translate: Call) -> None:
@@ -48,7 +39,7 @@ def test_the_public_client_works_unchanged(process: Process, translate: Call) ->
 def test_many_clients_each_get_their_own_answer(process: Process, translate: Call) -> None:
     texts = [f"{TEXT} {'Nadie ve agua. ' * (i % 3)}{i} libros." for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda q: fetch(f"{process[1]}translate", q=q, **ES_EN), texts))
+        answers = list(pool.map(lambda q: ask(f"{process[1]}translate", q=q, **ES_EN), texts))
     assert [one["translatedText"] for one in answers] == [translate(text) for text in texts]
 
 
@@ -82,7 +73,7 @@ def test_sigterm_answers_what_is_under_way_and_ends_well(process: Process, trans
     text = " ".join(f"La niña dibuja {i} coches." for i in range(600))
     answers: list[Any] = []
     asking = threading.Thread(
-        target=lambda: answers.append(fetch(f"{url}translate", q=text, **ES_EN))
+        target=lambda: answers.append(ask(f"{url}translate", q=text, **ES_EN))
     )
     asking.start()
     while " 0.0\n" in waiting(url) and not answers:

@@ -1,23 +1,19 @@
 """Spanish or English: on the project's own text, on single words, and on what is neither."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.processes import shipped
 from transformer.text.language import detect
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+LANGS = ("es", "en")
 
 
 def test_held_out_sentences_are_recognised() -> None:
-    rows = (DATA / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    wrong = [
-        text
-        for row in rows
-        for lang, text in zip(("es", "en"), row.split("\t"), strict=True)
-        if detect(text).lang != lang
+    texts = [
+        (lang, text) for pair in shipped("test") for lang, text in zip(LANGS, pair, strict=True)
     ]
-    assert len(wrong) <= len(rows) // 100, wrong  # names and addresses of the other language
+    wrong = [text for lang, text in texts if detect(text).lang != lang]
+    assert len(wrong) <= len(texts) // 200, wrong  # names and addresses of the other language
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,9 @@
 """The guard: what it takes for a fault and, more important, what not."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.processes import shipped
 from transformer.translation.faults import faults, severity
-
-DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 def codes(source: str, output: str, *protected: str) -> list[str]:
@@ -93,8 +90,7 @@ def test_a_number_that_differs_is_lost_in_whatever_form(
 
 
 def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
-    rows = (DATA / "train.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    pairs = [row.split("\t") for row in rows]
+    pairs = shipped("train")
     wrong = [(es, en) for es, en in pairs if faults(es, en) or faults(en, es)]
     assert len(wrong) <= len(pairs) // 1000, wrong[:20]
 

@@ -82,25 +82,6 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     assert list(lines(path)) == ["a\u2028b\x0bc\x85d\re", "", "last"]
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("spelling", ["{}.es,{}.en", "{}.en , {}.es", "{}.es", "{}.en", "{}"])
-def test_a_moses_pair_is_found_however_it_is_spelt(
-    spelling: str, packed: bool, tmp_path: Path
-) -> None:
-    end = ".gz" if packed else ""
-    for lang, side in zip(ES_EN, zip(*PAIRS, strict=True), strict=True):
-        data = "".join(f"{line}\n" for line in side).encode()
-        (tmp_path / f"corpus.{lang}{end}").write_bytes(gzip.compress(data) if packed else data)
-    stem = str(tmp_path / "corpus")
-    spec = spelling.format(stem, stem)
-    if packed and spelling != "{}":
-        spec = ",".join(part.strip() + end for part in spec.split(","))
-    files = moses_files(spec, ES_EN)
-    assert files is not None
-    assert list(read_moses(files)) == PAIRS
-    assert moses_files(spec, ("en", "es")) == files[::-1]
-
-
 def test_what_is_no_moses_pair_is_none(tmp_path: Path) -> None:
     put(tmp_path / "half.es", "Sí\n")
     assert moses_files(str(tmp_path / "half"), ES_EN) is None

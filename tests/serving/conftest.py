@@ -110,36 +110,46 @@ def url(browser: Any) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_page(browser: Any, url: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page in a window of its own; `options` are those of a browser context.
+def visit(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address in a window of its own; `options` are those of a browser context.
 
-    An error in its console, or a request elsewhere, is a failure; a refusal by the server is none.
+    A word in its console, or a request that leads out of `base`, is a failure; a refusal by the
+    server is none where it `may_refuse`.
     """
     wrong: list[str] = []
     contexts = []
 
-    def heard(message: Any) -> None:
-        is_refusal = message.text.startswith("Failed to load resource")
-        if message.type in ("error", "warning") and not is_refusal:
-            wrong.append(message.text)
+    def start(address: str, base: str, may_refuse: bool = False, **options: Any) -> Any:
+        def heard(message: Any) -> None:
+            if not (may_refuse and message.text.startswith("Failed to load resource")):
+                wrong.append(message.text)
 
-    def start(path: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"locale": "en-GB", **options})
-        contexts.append(context)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        context.set_default_timeout(PATIENCE)
-        opened = context.new_page()
+        contexts.append(browser.new_context(**options))
+        contexts[-1].set_default_timeout(PATIENCE)
+        opened = contexts[-1].new_page()
         opened.on("console", heard)
         opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on("request", lambda r: None if r.url.startswith(url) else wrong.append(r.url))
-        opened.goto(url + path)
-        opened.wait_for_selector("#to option", state="attached")
+        opened.on("request", lambda r: None if r.url.startswith(base) else wrong.append(r.url))
+        opened.goto(address)
         return opened
 
     yield start
     for context in contexts:
         context.close()
     assert not wrong
+
+
+@pytest.fixture
+def open_page(visit: Callable[..., Any], url: str) -> Callable[..., Any]:
+    """Opens the page, in English if no other language is asked for."""
+
+    def start(path: str = "", **options: Any) -> Any:
+        opened = visit(url + path, url, may_refuse=True, **{"locale": "en-GB", **options})
+        opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        opened.wait_for_selector("#to option", state="attached")
+        return opened
+
+    return start
 
 
 @pytest.fixture

@@ -242,19 +242,21 @@ def test_sets_that_are_named_stand_for_those_of_the_project() -> None:
 
 
 def test_swapped_columns_are_warned_of_and_where_the_model_is_is_told(
-    files: dict[str, Path], caplog: pytest.LogCaptureFixture
+    script: Script, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     pairs = [(f"the white house {i}", f"la casa blanca de la señora {i}") for i in range(60)]
-    tsv(files["corpus"], pairs)
-    assert train.main(arguments(files)) == 0
-    assert "reads like English and Spanish: are the columns swapped?" in caplog.text
-    assert f"the model: {files['output'] / 'best'}" in caplog.text
-    caplog.clear()
-    tsv(files["corpus"], [pair[::-1] for pair in pairs])
-    other = {**files, "output": files["output"].with_name("other")}
-    assert train.main(arguments(other)) == 0
-    assert "columns swapped?" not in caplog.text
+    for name, rows, is_swapped in (
+        ("swapped", pairs, True),
+        ("right", [pair[::-1] for pair in pairs], False),
+    ):
+        caplog.clear()
+        train_file = tsv(tmp_path / f"{name}.tsv", rows)
+        flags = {"train": train_file, "vocab_size": 300, "max_steps": 1, "average": 0}
+        assert script(command(corpus, tmp_path / name, **flags)) == 0
+        told = "reads like English and Spanish: are the columns swapped?" in caplog.text
+        assert told == is_swapped
+        assert f"the model: {tmp_path / name / 'best'}" in caplog.text
 
 
 def test_without_the_plots_a_run_has_no_curves(

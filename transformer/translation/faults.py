@@ -50,12 +50,27 @@ _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 t
 SPELLED = {number: frozenset(words) for number, *words in map(str.split, _SPELLED.split("|"))}
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _CODED = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
-# How a sign beside numbers may stand in words; what has lost it says another sum. People leave
-# out the dollars of millions, and the degrees of a fever.
+# How a sign beside numbers, or a unit behind them, may stand in words; what has lost it says
+# another sum. People leave out the dollars of millions, and the degrees of a fever.
 SIGNS = {"€": ("euro", "cent", "cént"), "£": ("pound", "libra", "quid"), "¥": ("yen", "yuan"),
          "$": ("dollar", "dólar", "peso", "buck", "cent", "million", "millon"),
          "°": ("degree", "grado", "º", "fever", "fiebre", "termó", "thermo"),
          "%": ("percent", "per cent", "por ciento", "por mil")}  # fmt: skip
+_UNITS = """kg kilo|g gram|km kilóm kilom|cm centím centim|mm milím millim|m met|l lit|ml milil mill
+    |km/h kilóm kilom kph|GB giga|MB mega|TB tera|kB kilo|kWh kilo|ft foot feet pie|lb libra pound
+    |oz onza ounce|mph milla mile|mi milla mile"""
+UNITS = {unit: tuple(names) for unit, *names in map(str.split, _UNITS.split("|"))}
+_MEASURED = re.compile(rf"(?<=\d)[ \xa0]?({'|'.join(map(re.escape, UNITS))})(?![\w/²³])")
+_MINUS = re.compile(r"(?<![\w.,)])[-−][£$€]?\d")
+_BELOW = ("-", "−", "–", "minus", "menos", "bajo", "below", "negativ", "sótano", "basement")
+# Thousands in threes, if they are set apart, and decimals; English has the point for decimals.
+_CONVENTIONS = {
+    decimal: re.compile(rf"(?:\d+|\d{{1,3}}(?:[{thousands}]\d{{3}})+)(?:[{decimal}]\d+)?")
+    for decimal, thousands in (".,", ",.")
+}
+# Where a day has 24 hours, a morning has no sign: only the hour of an afternoon is another one.
+_LATE = re.compile(r"\b(\d\d?)(?:[:.]\d\d)?[ \xa0]?p\.?[ \xa0]?m\b", re.IGNORECASE)
+_IS_LATE = re.compile(r"p\.?[ \xa0]?m\b|tarde|noche|mediod|afternoon|evening|night|noon")
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
@@ -87,12 +102,13 @@ def severity(faults: Sequence[Fault]) -> int:
 
 
 def faults(
-    source: str, output: str, protected: Collection[str] = (), terms: Collection[str] = ()
-) -> tuple[Fault, ...]:
+    source: str, output: str, protected: Collection[str] = (), terms: Collection[str] = (),
+    lang: str = "",
+) -> tuple[Fault, ...]:  # fmt: skip
     """The faults of the translation of one sentence, worst first; almost always none.
 
     `protected` are the tokens of the source that must be in the output as often as in the source,
-    `terms` those of them that a glossary put there, as words of their own.
+    `terms` those of them that a glossary put there, as words of their own. `lang` is the output's.
     """
     wrong = _copies(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
@@ -115,10 +131,11 @@ def faults(
         wrong.append(Fault("too long", 4))
     if _DIGITS.search(source):
         wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
+        wrong += [Fault("number lost", 2, number) for number in _misread(source, output, lang)]
         joined = output.replace("-", "")
         codes = [code for code in _CODED.findall(source) if code not in joined]
         wrong += [Fault("number lost", 2, code) for code in codes]
-        wrong += [Fault("sign lost", 2, sign) for sign in _signs_lost(source, output.lower())]
+        wrong += [Fault("sign lost", 2, sign) for sign in _signs_lost(source, output)]
     return tuple(sorted(wrong, key=lambda fault: -fault.weight))
 
 
@@ -183,7 +200,9 @@ def _lost(source: str, output: str) -> list[str]:
         return []
     there = {_bare(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
     there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)}
+    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
     spelled, numerals = {*words(output)}, {*_NUMERAL.findall(output)}
+    is_rescaled = _is_rescaled(source, output)
     lost: dict[str, None] = {}
     for match in _NUMBER.finditer(source):
         number = match.group()
@@ -193,13 +212,14 @@ def _lost(source: str, output: str) -> list[str]:
             continue
         if there & forms or any(_is_spelled(form, spelled) for form in forms):
             continue
+        if not is_rescaled and values & _values(number):
+            continue
         if len(number) == 1 and _is_word(source, match.start()):
             continue
         if _roman(int(_bare(number))) not in numerals:
             lost[number] = None
-    if not lost or not _is_rescaled(source, output):
+    if not lost or not is_rescaled:
         return [*lost]
-    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
     return [
         number for number in lost
         if not any(
@@ -210,10 +230,34 @@ def _lost(source: str, output: str) -> list[str]:
 
 
 def _signs_lost(source: str, output: str) -> list[str]:
-    """The signs of the source that are not in the output, as they are or in words."""
+    """The signs and units of the source that are not in the output, as they are or in words."""
+    said = output.lower()
+    there = [(sign, names) for sign, names in SIGNS.items() if sign in source]
+    there += [(unit, UNITS[unit]) for unit in _MEASURED.findall(source)]
+    lost = [sign for sign, names in there if not any(n in said for n in (sign.lower(), *names))]
+    if _MINUS.search(source) and not any(map(said.__contains__, _BELOW)):
+        lost.append("-")
+    digits = {*map(int, _DIGITS.findall(output))}
+    hours = {*map(int, _LATE.findall(source))} & digits
+    if any(hour < 12 and hour + 12 not in digits for hour in hours) and not _IS_LATE.search(said):
+        lost.append("p.m.")
+    return lost
+
+
+def _misread(source: str, output: str, lang: str) -> list[str]:
+    """The numbers whose digits are there, and say another value: 3.50 as 350, or in English 3,50.
+
+    A number that no convention reads, as that of a version or a date, stays as it is.
+    """
+    there = dict[str, list[str]]()
+    for number in _NUMBER.findall(output):
+        there.setdefault(_bare(number), []).append(number)
     return [
-        sign for sign, names in SIGNS.items()
-        if sign in source and not any(map(output.__contains__, (sign, *names)))
+        number for number in dict.fromkeys(_NUMBER.findall(source)) if _bare(number) in there
+        and not any(
+            _values(number) & _values(other, lang) if _values(number) else number == other
+            for other in there[_bare(number)]
+        )
     ]  # fmt: skip
 
 
@@ -237,12 +281,11 @@ def _is_spelled(number: str, spelled: Collection[str]) -> bool:
         return True
     if len(number) == 2 and number[1] != "0":
         return _is_spelled(number[0] + "0", spelled) and _is_spelled(number[1], spelled)
-    if len(number) == 3 and not number.endswith("00"):
-        hundreds, rest = number[0] + "00", number[1:].lstrip("0")
-        return _is_spelled(rest, spelled) and (
-            _is_spelled(hundreds, spelled)
-            or ("hundred" in spelled and _is_spelled(number[0], spelled))
-        )
+    if len(number) == 3 and number.endswith("00"):
+        return "hundred" in spelled and _is_spelled(number[0], spelled)
+    if len(number) == 3:
+        rest = number[1:].lstrip("0")
+        return _is_spelled(rest, spelled) and _is_spelled(number[0] + "00", spelled)
     thousands, is_round = number.removesuffix("000"), not SPELLED["1000"].isdisjoint(spelled)
     return is_round and thousands != number and _is_spelled(thousands, spelled)
 
@@ -268,12 +311,13 @@ def _is_word(text: str, place: int) -> bool:
     return _CHATTED.fullmatch(token) is not None
 
 
-def _values(number: str) -> set[Fraction]:
-    """What a number may mean, as separators differ: 1.200 is 1200 or 1.2."""
-    whole, _, decimals = number.replace(",", ".").rpartition(".")
-    return {Fraction(_bare(number))} | (
-        {Fraction(f"{_bare(whole)}.{decimals}")} if whole else set()
-    )
+def _values(number: str, lang: str = "") -> set[Fraction]:
+    """What a number may mean, as separators differ: 1.200 is 1200 or 1.2, in English 1.2."""
+    return {
+        Fraction(number.replace({".": ",", ",": "."}[decimal], "").replace(decimal, "."))
+        for decimal, convention in _CONVENTIONS.items()
+        if convention.fullmatch(number) and (lang, decimal) != ("en", ",")
+    }
 
 
 def _bare(number: str) -> str:

@@ -254,7 +254,7 @@ class GuardedTranslator(TextTranslator):
         """What is wrong with a candidate by its text, and by what the model thinks of it."""
         source = sentence.before + sentence.text + sentence.after
         terms = [target for target, _ in sentence.terms]
-        wrong = faults(source, candidate.text, sentence.kept, terms)
+        wrong = faults(source, candidate.text, sentence.kept, terms, self.tgt_lang)
         if len(candidate.tokens) >= FEWEST and _score_of_token(candidate) < HOPELESS:
             wrong = (*wrong, UNSURE)
         return (*wrong, *_invented(source, candidate, self.tgt_lang))

@@ -205,6 +205,14 @@ def test_a_lost_number_passes_as_a_slot(speaks: Speaks) -> None:
     assert (result.text, result.warnings) == ("Born in 1916 with 2 cats.", ())
 
 
+def test_a_text_in_other_letters_stays_as_it_is_and_is_told_of(speaks: Speaks) -> None:
+    guarded, spoken = speaks(lambda text, _: text.upper())
+    results = guarded.translate(["Это русское предложение.", "東京", "{nombre} 😀😀😀😀"])
+    assert [result.text for result in results] == [result.source for result in results]
+    assert [r.warnings for r in results] == [("does not read like Spanish",), (), ()]
+    assert not spoken.asked
+
+
 def test_what_stays_wrong_is_a_warning(speaks: Speaks) -> None:
     guarded, _ = speaks(lambda *_: "la la la")
     (result, right) = guarded.translate(["Vino hoy. Vino ayer.", "123"])

@@ -145,6 +145,14 @@ def is_foreign(text: str, lang: str) -> bool:
     return worth < 2 * NATIVE * len(read)
 
 
+def is_unread(text: str) -> bool:
+    """Whether a text has words in letters that neither language writes: Это, 文章."""
+    others = (
+        c for c in plain(text) if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")
+    )
+    return sum(1 for _ in others) >= FEWEST
+
+
 def plain(text: str) -> str:
     """The text without marks above and below its letters: mañana -> manana."""
     parts = unicodedata.normalize("NFD", text)

@@ -77,7 +77,14 @@ class GuardedTranslator(TextTranslator):
         terms = glossary.terms((self.src_lang, self.tgt_lang)).find(text, kept) if glossary else ()
         if terms and kept:
             kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
-        return Layout.split(text, self.src_lang, kept, terms)
+        layout = Layout.split(text, self.src_lang, kept, terms)
+        if layout.sentences or not spelling.is_unread(text):
+            return layout
+        return dataclasses.replace(layout, doubts=(self._is_no_source,))
+
+    @property
+    def _is_no_source(self) -> str:
+        return f"does not read like {NAMES.get(self.src_lang, self.src_lang)}"
 
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
@@ -103,7 +110,7 @@ class GuardedTranslator(TextTranslator):
         said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
         doubts = [f"spelling: {slip}" for slip in sentence.slips]
         if spelling.is_foreign(said, self.src_lang):
-            doubts.append(f"does not read like {NAMES.get(self.src_lang, self.src_lang)}")
+            doubts.append(self._is_no_source)
         return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:

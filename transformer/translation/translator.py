@@ -66,6 +66,7 @@ class Layout:
 
     text: str
     segments: tuple[Segment, ...]
+    doubts: tuple[str, ...] = ()  # warnings that hold for the whole text
 
     @classmethod
     def split(
@@ -96,7 +97,8 @@ class Layout:
             return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
 
         candidates = combined([result.candidates for result in translated], write)[:n_best]
-        warnings = dict.fromkeys(line for result in translated for line in result.warnings)
+        told = (line for result in translated for line in result.warnings)
+        warnings = dict.fromkeys((*self.doubts, *told))
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 
 

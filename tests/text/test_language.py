@@ -23,6 +23,8 @@ def test_held_out_sentences_are_recognised() -> None:
         ("hablas espanol", "es"),
         ("BUENOS DIAS", "es"),
         ("gracias", "es"),
+        ("hello", "en"),
+        ("Hi!", "en"),
         ("never", "en"),
         ("increasingly", "en"),
         ("Hello %1$s, good to see you again!", "en"),

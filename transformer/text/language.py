@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.text import spelling
+
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
@@ -50,7 +52,10 @@ def table() -> Mapping[str, float]:
 
 
 def detect(text: str) -> Detected:
-    """The likelier language; without a word that tells, Spanish with a confidence of 0.5."""
+    """The likelier language; without a word that tells, Spanish with a confidence of 0.5.
+
+    A few words whose letters do not tell are looked up.
+    """
     known = table()
     total = TRUST * sum(known.get(trigram, 0.0) for trigram in trigrams(text))
     if not text.isupper():
@@ -58,4 +63,13 @@ def detect(text: str) -> Detected:
         total -= (TRUST - IN_NAMES) * sum(known.get(trigram, 0.0) for trigram in trigrams(names))
     total += LETTER * sum(map(text.lower().count, SPANISH))
     sure = 1 / (1 + math.exp(-min(abs(total), 50.0)))
+    if sure < DECIDED and len(usual := _usual_in(text)) == 1:
+        return Detected(usual[0], DECIDED)
     return Detected("es" if total >= 0 else "en", sure)
+
+
+def _usual_in(text: str) -> list[str]:
+    """The languages in which all words of a text are frequent: of "hello" English alone."""
+    found = _WORD.findall(text.lower())
+    tables = {lang: spelling.words(lang) for lang in LANGUAGES if found}
+    return [lang for lang, known in tables.items() if known and known.rank.keys() >= set(found)]

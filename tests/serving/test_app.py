@@ -3,6 +3,7 @@
 import asyncio
 import html
 import re
+import threading
 import weakref
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.processes import python
 from tests.serving.server import ES_EN, ON, TEXT, Call
 from transformer.config import DecodeConfig
 from transformer.decoding import native
+from transformer.documents.worker import N_PROCESSES
 from transformer.translation.directions import load
 
 
@@ -240,3 +242,18 @@ def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.Mo
         tidying.cancel()
 
     asyncio.run(asyncio.wait_for(tidied(), 60))
+
+
+def test_files_that_take_long_keep_no_page_waiting(client: Any) -> None:
+    from transformer.serving import api
+
+    asked, done = api.Api(client.service, client.limits, client.metrics), threading.Event()
+    files = [asked._workers._threads.submit(done.wait) for _ in range(N_PROCESSES)]
+    page = {"q": "<p>123</p>", "source": "es", "target": "en", "format": "html"}
+    try:
+        answer = asyncio.run(asyncio.wait_for(asked.translate(page), 60))
+        assert answer["translatedText"] == page["q"]
+    finally:
+        done.set()
+        asked.close()
+    assert all(file.result() for file in files)

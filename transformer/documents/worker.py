@@ -51,10 +51,10 @@ class Workers:
             self._idle.put(Process(__name__, str(memory), str(idle)))
 
     async def read(
-        self, content: bytes | str, suffix: str, options: Options, seconds: float | None = None
+        self, content: bytes | str, suffix: str, options: Options
     ) -> tuple[Passage, ...]:
         """The passages of a file; UserError for one that cannot be read within the limits."""
-        reply = await asyncio.wrap_future(self.submit(content, suffix, options, None, seconds))
+        reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
         return tuple(
             Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
             for text, marks, kept in map(json.loads, reply.splitlines())
@@ -72,15 +72,13 @@ class Workers:
         suffix: str,
         options: Options,
         filled: Sequence[MarkedText] | None,
-        seconds: float | None = None,
     ) -> "Future[bytes]":
         """Passages, a line of JSON each, or the file; waits for its turn in a thread of its own."""
         formats.format_of(suffix)
-        limit = min(seconds or self._seconds, self._seconds)
-        job = (content, suffix, asdict(options), filled, limit)
-        return self._threads.submit(self._done, pickle.dumps(job), limit)
+        job = (content, suffix, asdict(options), filled, self._seconds)
+        return self._threads.submit(self._done, pickle.dumps(job))
 
-    def _done(self, job: bytes, seconds: float) -> bytes:
+    def _done(self, job: bytes) -> bytes:
         process = self._idle.get()
         try:
             reply = process.ask(job, PATIENCE)
@@ -88,7 +86,7 @@ class Workers:
             self._idle.put(process)
         if reply is None:
             raise UserError(
-                f"expected a file that is read within {seconds:g} seconds of computing and "
+                f"expected a file that is read within {self._seconds:g} seconds of computing and "
                 f"{self._memory >> 20} MiB, got one that needs more"
             )
         kind, more = reply[:1], reply[1:]

@@ -50,6 +50,7 @@ class Api:
     def __init__(self, service: Service, limits: ServeConfig, metrics: "Metrics") -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
+        self._page_workers = Workers(seconds=PAGE_SECONDS)  # no file keeps a page waiting
         self._files: dict[str, tuple[float, bytes, str]] = {}
         self._changing = threading.Lock()  # the files
 
@@ -138,7 +139,7 @@ class Api:
 
     async def _html(self, text: str, pair: Pair, n_best: int, how: Reading) -> Translation:
         options = Options(*pair)
-        passages = await self._workers.read(text, ".html", options, PAGE_SECONDS)
+        passages = await self._page_workers.read(text, ".html", options)
         filled, warnings = await self._service.fill(passages, pair, how)
         pages, known = [filled], dict[str, Translation]()
 
@@ -150,7 +151,7 @@ class Api:
 
         for k in range(1, n_best):  # without a look inside: what is marked stays in its place
             pages.append((await fill(passages, functools.partial(said, k)))[0])
-        written = [await self._workers.write(text, ".html", options, page) for page in pages]
+        written = [await self._page_workers.write(text, ".html", options, page) for page in pages]
         candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
         return Translation(source=text, candidates=candidates, warnings=warnings)
 
@@ -185,8 +186,9 @@ class Api:
         return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
-        """Ends the processes that read files."""
+        """Ends the processes that read files and pages."""
         self._workers.close()
+        self._page_workers.close()
 
     def tidy(self) -> None:
         """Drops what no request needs any more: old files, glossaries that were asked with."""

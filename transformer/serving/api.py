@@ -1,12 +1,11 @@
 """The answers of a server, as JSON values: what each request of the API gives back."""
 
+import asyncio
 import dataclasses
 import functools
 import importlib.util
 import re
 import secrets
-import threading
-import time
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -20,6 +19,7 @@ from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.maps import MappedTranslation
+from transformer.serving.outbox import Outbox
 from transformer.serving.service import (
     Pair,
     Reading,
@@ -37,7 +37,6 @@ from transformer.translation.translator import Candidate, Translation
 if TYPE_CHECKING:
     from transformer.serving.middleware import Metrics
 
-KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # of translated files that wait to be fetched
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
 MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
 MOST_WARNINGS = 100  # of a file
@@ -51,8 +50,7 @@ class Api:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
         self._page_workers = Workers(seconds=PAGE_SECONDS)  # no file keeps a page waiting
-        self._files: dict[str, tuple[float, bytes, str]] = {}
-        self._changing = threading.Lock()  # the files
+        self._outbox = Outbox()
 
     @property
     def _pairs(self) -> tuple[Pair, ...]:
@@ -180,35 +178,26 @@ class Api:
         written = await self._workers.write(content, suffix, options, filled)
         note, suffix = formats.FORMATS[suffix].note, formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
-        with self._changing:
-            self._files[kept] = time.monotonic() + KEPT_SECONDS, written, f"{stem}_{target}{suffix}"
-        self._drop_files()
+        await asyncio.to_thread(self._outbox.put, kept, written, f"{stem}_{target}{suffix}")
         return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
-        """Ends the processes that read files and pages."""
+        """Ends the processes that read files and pages, and drops translated files."""
         self._workers.close()
         self._page_workers.close()
+        self._outbox.close()
 
     def tidy(self) -> None:
         """Drops what no request needs any more: old files, glossaries that were asked with."""
         known_glossary.cache_clear()
-        self._drop_files()
+        self._outbox.tidy()
 
-    def _drop_files(self) -> None:
-        """Drops what is too old or too much of the files."""
-        with self._changing:
-            size = sum(len(kept) for _, kept, _ in self._files.values())
-            for name, (ends, content, _) in [*self._files.items()]:  # the oldest first
-                if ends <= time.monotonic() or (size > KEPT_BYTES and len(self._files) > 1):
-                    del self._files[name]
-                    size -= len(content)
-
-    def fetch(self, name: str) -> tuple[bytes, str, str]:
+    async def fetch(self, name: str) -> tuple[bytes, str, str]:
         """GET /download_file: content, media type and disposition of a translated file."""
-        ends, content, shown = self._files.get(name, (0.0, b"", ""))
-        if ends <= time.monotonic():
+        kept = await asyncio.to_thread(self._outbox.get, name)
+        if kept is None:
             raise RequestError(404, "no such file: translated files are kept for half an hour")
+        content, shown = kept
         media = formats.FORMATS[PurePosixPath(name).suffix].media
         media = media.replace("utf-8", encoding_of(content)[0])
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"

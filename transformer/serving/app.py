@@ -228,7 +228,7 @@ def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> 
 
     @app.get("/download_file/{name}", **FETCH.described)
     async def download_file(name: str) -> Response:
-        content, media, disposition = api.fetch(name)
+        content, media, disposition = await api.fetch(name)
         return Response(content, media_type=media, headers={"Content-Disposition": disposition})
 
     for path, get in {

@@ -1,0 +1,51 @@
+"""Translated files that wait to be fetched: on the disk, where no name leads to them."""
+
+import sqlite3
+import threading
+import time
+
+from transformer.serving.access import RequestError
+
+KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # the oldest go first, the newest stays
+
+_TABLE = "CREATE TABLE files (name TEXT PRIMARY KEY, ends REAL, size INT, content BLOB, shown TEXT)"
+_TOO_MUCH = """DELETE FROM files WHERE rowid < (SELECT MAX(rowid) FROM files) AND rowid IN (
+    SELECT rowid FROM (SELECT rowid, SUM(size) OVER (ORDER BY rowid DESC) AS held FROM files)
+    WHERE held > ?)"""
+
+
+class Outbox:
+    """A private database of SQLite: its file has no name, and is gone with the process."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._database.execute(_TABLE)
+        self._using = threading.Lock()
+
+    def put(self, name: str, content: bytes, shown: str) -> None:
+        """Keeps a file under its secret name; a RequestError where the disk is full."""
+        row = name, time.monotonic() + KEPT_SECONDS, len(content), content, shown
+        try:
+            with self._using:
+                self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?)", row)
+        except sqlite3.OperationalError as error:
+            raise RequestError(503, f"cannot keep the translated file: {error}") from error
+        self.tidy()
+
+    def get(self, name: str) -> tuple[bytes, str] | None:
+        """Content and shown name; None if there is none any more."""
+        asked = "SELECT content, shown FROM files WHERE name = ? AND ends > ?"
+        with self._using:
+            found: tuple[bytes, str] | None = self._database.execute(
+                asked, (name, time.monotonic())
+            ).fetchone()
+        return found
+
+    def tidy(self) -> None:
+        """Drops what is too old or too much."""
+        with self._using:
+            self._database.execute("DELETE FROM files WHERE ends <= ?", (time.monotonic(),))
+            self._database.execute(_TOO_MUCH, (KEPT_BYTES,))
+
+    def close(self) -> None:
+        self._database.close()

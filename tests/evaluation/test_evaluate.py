@@ -231,11 +231,12 @@ def test_names_come_from_the_paths() -> None:
     specs = ("d/news.es,d/news.en", "x/tatoeba dev.jsonl.gz", "hub:some/set:en-es:test")
     assert set_names(specs) == ("news", "tatoeba-dev", "some-set-en-es-test")
     assert set_names(specs[:1], ["2013"]) == ("2013",)
+    assert set_names(["x/a.tsv", "b.tsv", "a.tmx"]) == ("a", "b", "a-2")
 
 
 def test_names_must_differ_and_be_one_a_set() -> None:
     with pytest.raises(UserError, match="different names for the test sets; got a, a: give --name"):
-        set_names(["x/a.tsv", "y/a.tsv"])
+        set_names(["x.tsv", "y.tsv"], ["a", "a"])
     with pytest.raises(UserError, match="a --name for each of 2 test sets; got 1"):
         set_names(["a", "b"], ["c"])
 

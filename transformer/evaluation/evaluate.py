@@ -104,11 +104,19 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
 
 
 def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
-    """A file name for each test set: as given, else from its path; all must differ."""
+    """A file name for each test set: as given, all different, or else from its path.
+
+    Of paths with one name the second is `name-2`.
+    """
     if names and len(names) != len(specs):
         raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")
     bare = names or [_bare_name(spec) for spec in specs]
     file_names = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in bare)
+    if not names:
+        n_before = [file_names[:i].count(name) for i, name in enumerate(file_names)]
+        file_names = tuple(
+            f"{name}-{n + 1}" if n else name for name, n in zip(file_names, n_before, strict=True)
+        )
     if len(set(file_names)) < len(file_names) or not all(file_names):
         raise UserError(
             f"expected different names for the test sets; got {', '.join(file_names)}: give --name"

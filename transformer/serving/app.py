@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import io
 import json
 import logging
 import re
@@ -161,7 +162,9 @@ class Json(JSONResponse):
     def render(self, content: Any) -> bytes:
         """UTF-8 without white space."""
         encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return "".join(encoder.iterencode(content)).encode()
+        text = io.StringIO()  # a million numbers are a million strings: none is kept
+        text.writelines(encoder.iterencode(content))
+        return text.getvalue().encode()
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.text import spelling
-
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
@@ -70,6 +68,8 @@ def detect(text: str) -> Detected:
 
 def _usual_in(text: str) -> list[str]:
     """The languages in which all words of a text are frequent: of "hello" English alone."""
+    from transformer.text import spelling  # its tables are for text that does not tell
+
     found = _WORD.findall(text.lower())
     tables = {lang: spelling.words(lang) for lang in LANGUAGES if found}
     return [lang for lang, known in tables.items() if known and known.rank.keys() >= set(found)]

@@ -30,6 +30,7 @@ from transformer.command import (
     open_output,
     read_lines,
     run_command,
+    tell,
     write_output,
 )
 from transformer.config import DecodeConfig, Direction, ServeConfig, UserError
@@ -113,8 +114,7 @@ def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     if files and len(files) < len(args.text):
         raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")
     if files:
-        told = f"translate: {files[0]} is a file and translated as one (--text: the words)"
-        Progress(1, is_shown=False).say(told)
+        tell(f"translate: {files[0]} is a file and translated as one (--text: the words)")
         args.text = []
     for text in () if is_literal else args.text:
         _tell_of_name(text)
@@ -135,7 +135,7 @@ def _tell_of_name(text: str) -> None:
         said = f"there is no file {text}: translated as a text"
     else:
         return
-    print(f"translate: {said}", file=sys.stderr)
+    tell(f"translate: {said}")
 
 
 def _check_places(sources: list[Path], output: Path | None) -> None:

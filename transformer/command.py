@@ -294,6 +294,12 @@ def _cut_to_lines(path: Path) -> int:
     return n_lines
 
 
+def tell(message: str, write: Callable[..., object] = print) -> None:
+    """A line on standard error; one that is full or gone ends no work."""
+    with contextlib.suppress(OSError):
+        write(" ".join(message.splitlines()), file=sys.stderr)
+
+
 class Progress:
     """Bars on a terminal's standard error: files, and lines of the file at hand; or nothing."""
 
@@ -328,10 +334,8 @@ class Progress:
             self._bars[-1].update(n_lines)
 
     def say(self, message: str) -> None:
-        """A line on standard error, above the bars; one that is full or gone ends no work."""
-        write = self._bars[0].write if self._bars else print
-        with contextlib.suppress(OSError):
-            write(" ".join(message.splitlines()), file=sys.stderr)
+        """A line on standard error, above the bars."""
+        tell(message, self._bars[0].write if self._bars else print)
 
     def skip(self) -> None:
         """A file that is not translated."""

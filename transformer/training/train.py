@@ -123,7 +123,7 @@ def _train(
     tokenizer = before.tokenizer if before else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
-    for spec in (*(Source.parse(text).spec for text in request.train), *request.dev):
+    for spec in (*(source.spec for source in sources), *request.dev):
         _tell_swapped(spec, request.langs)
     with accelerator.local_main_process_first():
         data = prepare(

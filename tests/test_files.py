@@ -10,7 +10,14 @@ import pytest
 
 from tests.processes import environment
 from transformer.config import UserError
-from transformer.files import append_text, locked, read_bytes, replaced_folder, write_text
+from transformer.files import (
+    append_text,
+    existing,
+    locked,
+    read_bytes,
+    replaced_folder,
+    write_text,
+)
 
 HOLD = """
 import sys
@@ -98,7 +105,23 @@ def test_a_folder_in_use_names_the_process_and_is_free_when_that_is_killed(tmp_p
         holder.wait()
         with locked(folder):
             assert f"process {os.getpid()}" in (folder / ".lock").read_text()
-    assert not list(folder.iterdir())
+    assert not folder.exists(), "it was empty"
+
+
+@pytest.mark.parametrize("make", [Path.touch, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_what_has_the_name_of_a_folder_and_is_none_is_left_alone(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make(tmp_path / "last")
+    make(tmp_path / ".last.tmp")
+    kind = (tmp_path / "last").lstat().st_mode
+    with (
+        pytest.raises(UserError, match=r"^cannot write .*/last: Not a directory"),
+        replaced_folder(tmp_path / "last"),
+    ):
+        pytest.fail("it was replaced")
+    assert (tmp_path / "last").lstat().st_mode == kind
+    assert existing(tmp_path / "last") == tmp_path / "last"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from transformer.config import UserError
 
 LOCK = ".lock"
+PATIENCE = 50  # times that a folder without its name is looked at, before it is told a crash
 SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
 
 
@@ -42,6 +43,14 @@ def read_bytes(path: Path, limit: int = SMALL) -> bytes:
     return content
 
 
+def _remove(path: Path) -> None:
+    """Takes away whatever has that name, if anything."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """Gives a temporary file name and renames it to `path` once the block ends well.
@@ -50,6 +59,7 @@ def replaced(path: Path) -> Iterator[Path]:
     """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
+        _remove(temporary)
         yield temporary
         _sync(temporary)
         os.replace(temporary, path)
@@ -90,7 +100,8 @@ def append_text(path: Path, text: str) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Keeps a folder, which is made, for this process; a UserError names who has it already.
 
-    The system gives it free when the process ends, however it does.
+    The system gives it free when the process ends, however it does. A folder that stays empty
+    goes again.
     """
     path = folder / LOCK
     try:
@@ -122,6 +133,7 @@ def locked(folder: Path) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError):
                 path.unlink()
+                folder.rmdir()  # unless something is in it
 
 
 def _previous(folder: Path) -> Path:
@@ -129,10 +141,15 @@ def _previous(folder: Path) -> Path:
 
 
 def existing(folder: Path) -> Path | None:
-    """The complete folder of that name: itself, or its predecessor after a crash, or None."""
-    if folder.is_dir():
-        return folder
-    return _previous(folder) if _previous(folder).is_dir() else None
+    """The complete folder of that name, or what else has it, or its predecessor after a crash.
+
+    None where there is none of them; one that is just being replaced is waited for.
+    """
+    for _ in range(PATIENCE):
+        if os.path.lexists(folder) or not _previous(folder).is_dir():
+            return folder if os.path.lexists(folder) else None
+        time.sleep(0.01)
+    return _previous(folder)
 
 
 @contextlib.contextmanager
@@ -146,21 +163,21 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     temporary, previous = folder.with_name(f".{folder.name}.tmp"), _previous(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        if temporary.exists():
-            shutil.rmtree(temporary)
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        _remove(temporary)
         temporary.mkdir()
         yield temporary
         for path in [*temporary.rglob("*"), temporary]:
             _sync(path)
         if folder.exists():
-            if previous.exists():
-                shutil.rmtree(previous)
+            _remove(previous)
             os.rename(folder, previous)
         os.rename(temporary, folder)
         _sync(folder.parent)
-        if previous.exists():
-            shutil.rmtree(previous)
+        _remove(previous)
     except OSError as error:
         raise _cannot_write(folder, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            _remove(temporary)

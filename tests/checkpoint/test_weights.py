@@ -1,6 +1,7 @@
 """Checkpoints: bit for bit, all or nothing, and a plain sentence for every defect."""
 
 import dataclasses
+import itertools
 import json
 import os
 import pickle
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.weights import load, load_training, load_weights, mean, save
 from transformer.config import ModelConfig, UserError
@@ -315,6 +317,22 @@ def test_a_crash_between_the_two_renames_leaves_a_checkpoint_that_loads(
     new = save_as(seed=3)
     assert same(load_weights(tmp_path / "model"), new)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("seeds", [[2], [2, 3, 4]])
+def test_a_checkpoint_that_is_replaced_while_it_is_read_is_read_again(
+    seeds: list[int], save_as: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_as()
+    check, left, saved = locate.check_sum, iter(seeds), {}
+
+    def replaced_before(path: Path, content: Any) -> None:
+        for seed in itertools.islice(left, 1):
+            saved[seed] = save_as(seed=seed)
+        check(path, content)
+
+    monkeypatch.setattr(locate, "check_sum", replaced_before)
+    assert same(load_weights(tmp_path / "model"), saved[seeds[-1]])
 
 
 def test_a_crash_before_the_predecessor_is_gone_leaves_the_new_checkpoint(

@@ -13,18 +13,21 @@ and in the folder of a run, beside its checkpoints, metrics.jsonl: a record a re
 Apart from `weights`: a folder that is wrong or not there is told of before torch is imported.
 """
 
+import functools
 import hashlib
 import json
 import logging
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
 from transformer.files import existing, open_regular, read_bytes
 from transformer.text.language import LANGUAGES
 
+T = TypeVar("T")
+P = ParamSpec("P")
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.model"
 STATE, STATE_VALUES = "training.safetensors", "training.json"
 CARD, SELFTEST, METRICS, SUMS = "README.md", "selftest.json", "metrics.jsonl", "SHA256SUMS"
@@ -36,13 +39,19 @@ DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 BOTH = "both"  # the folder of one released model for all of them
 
 
-def write_sums(folder: Path) -> None:
-    """Notes what the files of a new checkpoint are."""
+def sums_of(folder: Path, names: Iterable[str]) -> str:
+    """What files of a folder are, as it is noted in SUMS."""
     lines = []
-    for path in (folder / name for name in SUMMED if (folder / name).exists()):
-        with open_regular(path) as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
-    (folder / SUMS).write_text("".join(lines), encoding="ascii", newline="\n")
+    for name in names:
+        with open_regular(folder / name) as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return "".join(lines)
+
+
+def write_sums(folder: Path, names: Iterable[str] = SUMMED) -> None:
+    """Notes what the files of a new checkpoint are."""
+    text = sums_of(folder, (name for name in names if (folder / name).exists()))
+    (folder / SUMS).write_text(text, encoding="utf-8", newline="\n")
 
 
 def check_sum(path: Path, content: bytes | mmap.mmap) -> None:
@@ -62,6 +71,32 @@ def check_sum(path: Path, content: bytes | mmap.mmap) -> None:
         )
 
 
+def untorn(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """The same reader, which begins again where a training replaces the checkpoint meanwhile."""
+
+    @functools.wraps(read)
+    def again(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        before = _state_of(path.parent)
+        try:
+            return read(path, *args, **kwargs)
+        except (OSError, UserError):
+            if _state_of(path.parent) == before:
+                raise
+        return again(path, *args, **kwargs)
+
+    return again
+
+
+def _state_of(folder: Path) -> tuple[int, int] | None:
+    """What is another number once a folder has been replaced by one of its name."""
+    try:
+        status = (existing(folder) or folder).stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+@untorn
 def read_checked(path: Path) -> bytes:
     """The content of a small file of a checkpoint, as it was saved; OSError, or UserError."""
     content = read_bytes(path)
@@ -89,7 +124,7 @@ def find(folder: str | Path) -> Path:
     candidates = [path, path / "best", path / "last"]
     if _is_released(path):
         candidates += [place / name for place in places() for name in (path.name, BOTH)]
-    for candidate in candidates:
+    for candidate in (path for path in candidates for _ in range(2)):  # may be just replaced
         checkpoint = existing(candidate)
         if checkpoint is not None and (checkpoint / CONFIG).is_file():
             return checkpoint
@@ -168,7 +203,8 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
             record = json.loads(line or b"null")
         except (ValueError, RecursionError):
             record = {}
-        if isinstance(record, dict) and type(record.get("step")) is int:
+        step = record.get("step") if isinstance(record, dict) else None
+        if type(step) is int and 0 <= step < 2**63:
             records.append(record)
         elif line:
             logger.warning("%s, line %d: passed over, it is no record of a step", path, number)

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import math
 import mmap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from transformer.files import open_regular
 from transformer.text.tokenizer import Tokenizer
 
 Array = np.ndarray[Any, Any]
-Shapes = Iterable[tuple[str, tuple[int, ...]]]
+Shapes = Sequence[tuple[str, tuple[int, ...]]]
 # As a header names them; bfloat16, which numpy has not, as its 16 bits.
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
          "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}  # fmt: skip
@@ -124,18 +124,12 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
 
     What is not so is a UserError before anything is read or allocated that it asks for.
     """
-    tensors = read(path, weight_shapes(config))
-    for name, tensor in tensors.items():
-        if not tensor.is_finite():
-            raise UserError(
-                f"expected finite weights in {path}, got NaN or infinity in {name}: "
-                "take an earlier checkpoint, or train again"
-            )
-    return tensors
+    return read(path, [*weight_shapes(config)])
 
 
+@locate.untorn
 def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
-    """The tensors of a file by name, mapped; UserError unless of these shapes and as saved."""
+    """The tensors of a file by name, mapped; UserError unless of these shapes, as saved, finite."""
     try:
         mapped, tensors = _map(path)
     except (OSError, ValueError) as error:
@@ -144,11 +138,17 @@ def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
         _check_shapes(path, tensors, shapes)
     locate.check_sum(path, mapped)
     arrays = {name: np.require(tensor.values, None, "A") for name, tensor in tensors.items()}
-    return {
+    stored = {
         name: Stored(tensors[name].dtype, array, arrays.get(name + SCALE))
         for name, array in arrays.items()
         if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)
     }
+    if broken := [name for name, tensor in stored.items() if not tensor.is_finite()]:
+        raise UserError(
+            f"expected finite weights in {path}, got NaN or infinity in {broken[0]}: "
+            "take an earlier checkpoint, or train again"
+        )
+    return stored
 
 
 def quantise_rows(weight: Array) -> tuple[Array, Array]:

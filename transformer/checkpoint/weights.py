@@ -134,9 +134,10 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     )
 
 
-def load_weights(folder: str | Path) -> dict[str, Tensor]:
-    """Only the weights of a checkpoint, by parameter name."""
-    return _load_tensors(locate.find(folder) / locate.WEIGHTS)
+def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[str, Tensor]:
+    """Only the weights of a checkpoint, by name; UserError unless of the shape, if one is given."""
+    shapes = [*tensors.weight_shapes(config)] if config else None
+    return _load_tensors(locate.find(folder) / locate.WEIGHTS, shapes)
 
 
 def load_training(

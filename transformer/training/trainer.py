@@ -288,7 +288,8 @@ class Trainer:
         kept = self.folder.kept(self.state.step) if self.config.average else []
         if len(kept) > 1 and self.validation:
             mean = copy.deepcopy(self.averaged)
-            mean.load_state_dict(weights.mean(map(weights.load_weights, kept)))
+            shape = self.model.config
+            mean.load_state_dict(weights.mean(weights.load_weights(path, shape) for path in kept))
             stale = self.state.stale
             self._validate(mean, f"average of {len(kept)}")
             self.state = dataclasses.replace(self.state, stale=stale)  # patience stays used up

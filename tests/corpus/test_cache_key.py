@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transformer.config import CorpusConfig
+from transformer.config import CorpusConfig, UserError
 from transformer.corpus.prepare import CacheKey, Source
 from transformer.text.tokenizer import Tokenizer
 
@@ -29,12 +29,17 @@ def cache_key(tmp_path: Path) -> CacheKey:
         ("a.tsv@2.5", Source("a.tsv", 2.5)),
         ("hub:me@home/x:en-es@.5", Source("hub:me@home/x:en-es", 0.5)),
         ("me@home.tsv", Source("me@home.tsv")),
-        ("a.tsv@0", Source("a.tsv@0")),
-        ("a.tsv@inf", Source("a.tsv@inf")),
+        ("@2", Source("@2")),
     ],
 )
 def test_a_source_may_carry_a_weight(text: str, source: Source) -> None:
     assert Source.parse(text) == source
+
+
+@pytest.mark.parametrize("weight", ["0", "-1", "inf", "nan", "1e300"])
+def test_a_weight_out_of_its_bounds_is_refused(weight: str) -> None:
+    with pytest.raises(UserError, match=rf"weight above 0, at most 1000, got a\.tsv@{weight}:"):
+        Source.parse(f"a.tsv@{weight}")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """From named sources to the token cache: every kind of source, every count, nothing stale."""
 
 import itertools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,16 +286,41 @@ def test_a_crash_leaves_no_cache_behind(
     assert len(make(path).pairs) == 3
 
 
+@pytest.mark.parametrize("damage", ["flip", "cut", "gone", "pipe"])
+def test_a_damaged_cache_is_made_anew(
+    damage: str, tmp_path: Path, make: Prepare, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tsv(tmp_path / "a.tsv", PAIRS)
+    whole = [*make(path).pairs.lengths]
+    left = tmp_path / "cache" / ".work-killed"
+    left.mkdir()
+    os.utime(left, (0, 0))
+    files = [file for file in (tmp_path / "cache").rglob("*.*") if file.is_file()]
+    assert len(files) == 5
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.unlink()
+        if damage == "pipe":
+            os.mkfifo(file)
+        elif damage != "gone":
+            file.write_bytes(content if damage == "flip" else content[: len(content) // 2])
+        np.testing.assert_array_equal([*make(path).pairs.lengths], whole)
+        assert caplog.messages.pop().endswith("is damaged: the corpus is prepared anew")
+        caplog.clear()
+    assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing is left of killed processes"
+
+
 def test_the_cache_of_a_faster_process_is_taken(
     tmp_path: Path, make: Prepare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tsv(tmp_path / "a.tsv", PAIRS)
     build, depth = corpus._build, itertools.count()
 
-    def overtaken(*arguments: Any) -> None:
+    def overtaken(*arguments: Any) -> Path:
         if not next(depth):
             make(path)  # another process, between our look and our rename
-        build(*arguments)
+        return build(*arguments)
 
     monkeypatch.setattr(corpus, "_build", overtaken)
     assert len(make(path).pairs) == 3
@@ -309,5 +335,6 @@ def test_a_cache_that_cannot_take_its_name_is_an_error(
 
     path = tsv(tmp_path / "a.tsv", PAIRS)
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(UserError, match=r"^cannot prepare the corpus in .*no space left"):
         make(path)
+    assert not list((tmp_path / "cache").iterdir())

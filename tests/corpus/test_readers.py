@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -200,5 +201,8 @@ def test_damaged_gzip_data_is_an_error(damaged: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_or_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected the file .*none\.tsv: there is none"):
         list(read_tsv(tmp_path / "none.tsv", ES_EN))
-    with pytest.raises(UserError, match=r"expected a file that can be read: .*Is a directory"):
+    with pytest.raises(UserError, match=r"expected a file that can be read: .*got a folder"):
         list(lines(tmp_path))
+    os.mkfifo(tmp_path / "pipe.tsv")
+    with pytest.raises(UserError, match=r"expected a file that can be read: .*a pipe"):
+        list(read_tsv(tmp_path / "pipe.tsv", ES_EN))

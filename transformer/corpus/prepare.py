@@ -10,10 +10,11 @@ import functools
 import hashlib
 import itertools
 import json
-import math
+import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.checkpoint.locate import SUMS, sums_of, write_sums
+from transformer.command import able_to
 from transformer.config import (
     BACK_TRANSLATED,
     COPIED,
@@ -37,12 +40,17 @@ from transformer.corpus import cleaning
 from transformer.corpus.batching import Reading, TaggedPairs, TokenPairs
 from transformer.corpus.cleaning import NO_PAIR, SOURCE_MADE, TAGGED, TARGET_MADE, DropReason
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
+from transformer.files import read_bytes
 from transformer.text.tokenizer import Tokenizer
 
 CACHE_FORMAT = 2  # part of every digest: raise it when rules of cleaning or the files change
 SKIP_BAD = "--skip-bad passes over such rows"
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
+REPORT = "report.json"
+HEAVIEST = 1000  # weight of a source
 PARALLEL_FROM = 20_000  # pairs that are worth more than one process
+A_DAY = 24 * 60 * 60  # seconds: what is left of a preparation for so long was killed
+logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,12 +62,18 @@ class Source:
 
     @classmethod
     def parse(cls, text: str) -> "Source":
-        """Reads `SPEC` or `SPEC@WEIGHT`."""
-        spec, mark, weight = text.rpartition("@")
-        with contextlib.suppress(ValueError):
-            if mark and 0 < float(weight) < math.inf:
-                return cls(spec, float(weight))
-        return cls(text)
+        """Reads `SPEC` or `SPEC@WEIGHT`; a weight out of its bounds is a UserError."""
+        spec, _, number = text.rpartition("@")
+        try:
+            weight = float(number if spec else "")
+        except ValueError:
+            return cls(text)
+        if not 0 < weight <= HEAVIEST:
+            raise UserError(
+                f"expected a weight above 0, at most {HEAVIEST}, got {text}: leave a source out "
+                "that is not to be read"
+            )
+        return cls(spec, weight)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,7 +196,7 @@ def _read_raw(
     except datasets.exceptions.DatasetGenerationError as error:
         if isinstance(error.__cause__, BadRow):
             raise UserError(f"{error.__cause__}; {SKIP_BAD}") from None
-        if isinstance(error.__cause__, UserError):
+        if isinstance(error.__cause__, UserError | OSError):
             raise error.__cause__ from None
         raise
 
@@ -239,46 +253,77 @@ def _nothing_kept(reasons: NDArray[np.int8]) -> UserError:
     return UserError(f"expected pairs worth keeping, got {cleaning.told(cleaning.counts(reasons))}")
 
 
-def _build(cache_key: CacheKey, folder: Path) -> None:
-    """Writes the token cache and its report into an empty folder."""
+def _build(cache_key: CacheKey, work: Path) -> Path:
+    """The token cache, its report and its sums, in a folder within one of temporary files."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
+    raw = _read_raw(cache_key.specs, cache_key.langs, config, str(work))
+    options = {
+        "batched": True,
+        "num_proc": workers if len(raw) > PARALLEL_FROM else None,
+        "remove_columns": raw.column_names,
+    }
+    reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
+    kept = np.flatnonzero(reasons == DropReason.KEPT)
+    if not len(kept):
+        raise _nothing_kept(reasons)
+    sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
+    tokenizer = cache_key.tokenizer or Tokenizer.train(
+        sample, cache_key.vocab_size, config.tokenizer, tags
+    )
+    _return_freed_memory()
+    ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
+    tokens = raw.select(kept).map(
+        functools.partial(_tokenise, tokenizer=tokenizer),
+        features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
+        cache_file_name=f"{work}/tokens.arrow",
+        **options,
+    )
+    tag = int(cache_key.both)  # of a direction
+    lengths = np.maximum(*_token_pairs(tokens).lengths) + tag
+    if not config.drop_long:
+        _check_lengths(raw, kept, lengths, cache_key.max_len)
+    fits = lengths <= cache_key.max_len
+    reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
+    if not fits.any():
+        raise _nothing_kept(reasons)
+    folder = work / "whole"
+    tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
+    (folder / "tokenizer.model").write_bytes(tokenizer.model)
+    source, examples = _column(raw, "source"), _examples(raw, reasons)
+    told = cleaning.report(cache_key.specs, reasons, source, examples)
+    text = json.dumps(told, ensure_ascii=False, indent=2)
+    (folder / REPORT).write_text(text + "\n", encoding="utf-8")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    write_sums(folder, [path.relative_to(folder).as_posix() for path in files])
+    return folder
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a cache is there, as it was made; older ones noted no sums."""
+    try:
+        noted = read_bytes(folder / SUMS).decode() if (folder / SUMS).exists() else ""
+        names = [line.partition("  ")[2] for line in noted.splitlines()]
+        return (folder / REPORT).is_file() and noted == sums_of(folder, names)
+    except (OSError, ValueError):
+        return False
+
+
+def _prepare(cache_key: CacheKey, folder: Path) -> None:
+    """Makes a cache, whole or not at all; leaves nothing else, not even of a killed process."""
+    for path in folder.parent.glob(".work-*"):
+        if time.time() - path.stat().st_mtime > A_DAY:
+            shutil.rmtree(path, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
-        raw = _read_raw(cache_key.specs, cache_key.langs, config, work)
-        options = {
-            "batched": True,
-            "num_proc": workers if len(raw) > PARALLEL_FROM else None,
-            "remove_columns": raw.column_names,
-        }
-        reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
-        kept = np.flatnonzero(reasons == DropReason.KEPT)
-        if not len(kept):
-            raise _nothing_kept(reasons)
-        sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
-        tokenizer = cache_key.tokenizer or Tokenizer.train(
-            sample, cache_key.vocab_size, config.tokenizer, tags
-        )
-        _return_freed_memory()
-        ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
-        tokens = raw.select(kept).map(
-            functools.partial(_tokenise, tokenizer=tokenizer),
-            features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
-            cache_file_name=f"{work}/tokens.arrow",
-            **options,
-        )
-        tag = int(cache_key.both)  # of a direction
-        lengths = np.maximum(*_token_pairs(tokens).lengths) + tag
-        if not config.drop_long:
-            _check_lengths(raw, kept, lengths, cache_key.max_len)
-        fits = lengths <= cache_key.max_len
-        reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
-        if not fits.any():
-            raise _nothing_kept(reasons)
-        tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
-        (folder / "tokenizer.model").write_bytes(tokenizer.model)
-        source, examples = _column(raw, "source"), _examples(raw, reasons)
-        told = cleaning.report(cache_key.specs, reasons, source, examples)
-        text = json.dumps(told, ensure_ascii=False, indent=2)
-        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+        new = _build(cache_key, Path(work))
+        if folder.exists() and not _is_whole(folder):  # looked at again: another may have mended it
+            folder.rename(Path(work, "damaged"))
+        try:
+            new.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
 
 
 def prepare(
@@ -304,19 +349,12 @@ def prepare(
     held_out_keys = frozenset(map(cleaning.key, texts))
     cache_key = CacheKey(specs, langs, config, *sizes, held_out_keys, tokenizer, both)
     folder = cache / cache_key.digest()
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        datasets.disable_progress_bars()
-        new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
-        try:
-            _build(cache_key, new)
-            new.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # another process was faster
-                raise
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    if not _is_whole(folder):
+        if folder.exists():
+            logger.warning("%s is damaged: the corpus is prepared anew", folder)
+        with able_to(f"prepare the corpus in {folder}"):
+            _prepare(cache_key, folder)
+    told = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     kept = [entry["counts"].get("kept", 0) for entry in told["sources"]]
     tokens = datasets.load_from_disk(folder / "tokens")
     vocabulary = Tokenizer.load(folder / "tokenizer.model")

@@ -20,7 +20,7 @@ from typing import IO, Any
 import datasets
 
 from transformer.config import Direction, SentencePair, UserError
-from transformer.files import write_text
+from transformer.files import open_regular, write_text
 
 Pairs = Iterator[SentencePair]
 Refused = list[str]  # what is said of rows that are no pairs and are passed over
@@ -79,7 +79,10 @@ def _picked(rows: Iterable[tuple[str, Any]], langs: Direction, refused: Refused 
 def open_binary(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file, unpacking it where its name ends in .gz; a missing file is a UserError."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with (
+            open_regular(path) as raw,
+            gzip.open(raw) if path.suffix == ".gz" else contextlib.nullcontext(raw) as file,
+        ):
             yield file  # type: ignore[misc]
     except FileNotFoundError as error:
         raise UserError(f"expected the file {path}: there is none of that name") from error
@@ -112,7 +115,7 @@ def read_json_lines(path: Path, langs: Direction, refused: Refused | None = None
         where = f"{path}, line {number}"
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             refuse(f"{where}: expected a JSON object: {error}", refused)
             continue
         yield from _picked([(where, row)], langs, refused)

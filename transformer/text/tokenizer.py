@@ -93,8 +93,8 @@ class Tokenizer:
             )
         except RuntimeError as error:
             raise UserError(
-                f"expected text enough for a vocabulary of {vocab_size} pieces; SentencePiece says:"
-                f" {str(error).splitlines()[-1]} Choose another --vocab-size or give more text"
+                f"expected text for a vocabulary of {vocab_size} pieces: choose another "
+                f"--vocab-size or give more text ({str(error).rpartition('] ')[2] or 'too few'})"
             ) from error
         return cls(model.getvalue())
 

@@ -31,6 +31,13 @@ def test_curves_draw_a_panel_for_everything_logged() -> None:
     assert "BLEU" not in words  # what was not logged is left out
 
 
+@pytest.mark.parametrize("value", ["2", [], {}, True, 10**400, None])
+def test_what_is_no_number_is_not_drawn(value: object) -> None:
+    damaged = {"event": "train", "step": 2, "loss": value}
+    first = {"event": "train", "step": 1, "loss": 2.0}
+    assert plots.curves([first, damaged]) == plots.curves([first])
+
+
 def test_a_step_logged_again_counts_as_logged_last() -> None:
     assert plots.curves(RECORDS) == plots.curves([RECORDS[0], *RECORDS[2:]])  # byte for byte
 

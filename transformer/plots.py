@@ -69,7 +69,7 @@ def _line(
     found = {
         record["step"]: record[key]
         for record in metrics
-        if record.get("event") == event and record.get(key) is not None
+        if record.get("event") == event and isinstance(record.get(key), float)
     }
     steps = sorted(found)
     return steps, [found[step] for step in steps], label

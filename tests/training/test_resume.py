@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -207,6 +208,34 @@ def test_a_full_disk_is_one_line_and_the_run_ends_as_if_it_had_not_been(
     assert state(folder) == before
     start(folder, max_steps=N_STEPS).run()
     assert state(folder) == straight
+
+
+def test_moments_that_are_not_finite_are_refused(start: Start, tmp_path: Path) -> None:
+    start(tmp_path, max_steps=2).run()
+    path = tmp_path / "last" / "training.safetensors"
+    path.write_bytes(path.read_bytes()[:-4] + np.float32(np.nan).tobytes())
+    (tmp_path / "last" / "SHA256SUMS").unlink()
+    with pytest.raises(UserError, match=r"finite weights in .*/training\.safetensors, got NaN"):
+        start(tmp_path)
+
+
+def test_a_copy_of_the_last_checkpoint_is_gone_on_from_with_its_moments(
+    start: Start, straight: dict[str, Any], tmp_path: Path
+) -> None:
+    start(tmp_path / "first", max_steps=7).run()
+    shutil.copytree(tmp_path / "first" / "last", tmp_path / "copy")
+    trainer = start(tmp_path / "second", max_steps=N_STEPS, resume_from=tmp_path / "copy")
+    assert trainer.state.best is None, "the best one lies elsewhere"
+    trainer.run()
+    assert state(tmp_path / "second") == straight
+    assert (tmp_path / "second" / "best").is_dir()
+
+
+def test_other_folders_beside_those_kept_do_not_count(start: Start, tmp_path: Path) -> None:
+    start(tmp_path, max_steps=2).run()
+    for name in ("step-", "step-old", "step-00000001.bak"):
+        (tmp_path / "steps" / name).mkdir(parents=True)
+    assert start(tmp_path).folder.kept(2) == []
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_a_line_that_a_crash_cut_short_is_passed_over(
 @pytest.mark.parametrize(
     ("line", "level"),
     [("nonsense", 1), ("5", 1), ("[]", 1), ("{}", 1), ('{"step": "7"}', 1), ("[" * 200_000, 1),
-     ("\x00", 1), ("", 0), (json.dumps(RECORD), 0)],
+     (f'{{"step": {2**63}}}', 1), ("\x00", 1), ("", 0), (json.dumps(RECORD), 0)],
 )  # fmt: skip
 def test_a_line_that_is_no_record_is_named_and_passed_over(
     line: str, level: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -144,7 +144,9 @@ def test_run_files_that_cannot_be_read_are_named(content: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     "changes",
     [{"step": "7"}, {"step": -1}, {"step": 7.0}, {"seconds": math.nan}, {"seconds": None},
-     {"best": "1"}, {"finished": 0}, {"position": []}, {"more": 1}, {"epoch": "x" * 10_000}],
+     {"best": "1"}, {"finished": 0}, {"position": []}, {"step": True}, {"epoch": 10**400},
+     {"seconds": math.inf}, {"best": math.nan}, {"best": False},
+     {"more": 1}, {"epoch": "x" * 10_000}],
 )  # fmt: skip
 def test_a_state_that_no_run_was_in_is_named(changes: dict[str, Any], tmp_path: Path) -> None:
     state = TrainingState(step=3, seconds=1.5, best=-0.25)

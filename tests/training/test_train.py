@@ -1,5 +1,6 @@
 """A whole training: where a run begins, what it refuses, killed, launched and started again."""
 
+import contextlib
 import itertools
 import json
 import logging
@@ -198,6 +199,9 @@ def test_the_same_command_with_other_settings_or_another_corpus_is_refused(
     held_out = tsv(tmp_path / "test.tsv", itertools.islice(pairs, 19))  # no longer trained on
     assert script([*command(corpus, tmp_path, max_steps=2), "--test", held_out]) == 2
     assert "pairs kept was [100] and is [81]" in capsys.readouterr().err
+    (tmp_path / "run.json").unlink()
+    assert script(command(corpus, tmp_path, max_steps=2)) == 2
+    assert "run.json, the settings that the run was begun with" in capsys.readouterr().err
 
 
 def test_noise_is_a_setting_of_the_run_once_it_is_on(
@@ -225,14 +229,18 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
         (["--max-steps", "1", "--to", "es"], "two languages, got --from and --to es"),
         (["--max-steps", "1", "--mix", "a.tsv"], "expected --fine-tune with --mix"),
         (["--max-steps", "1", "--train", "hub:"], "expected a hub data set hub:NAME:CONFIG"),
+        (["--max-steps", "1", "--test", "empty.tsv"], "expected sentence pairs in empty.tsv, got"),
     ],
 )
 def test_a_command_that_asks_for_no_run_is_refused(
     script: Script, corpus: Path, tmp_path: Path, more: list[str], said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    assert script([*command(corpus, tmp_path), *more]) == 2
+    (tmp_path / "empty.tsv").write_text("es\ten\n")
+    with contextlib.chdir(tmp_path):
+        assert script([*command(corpus, tmp_path / "run"), *more]) == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_sets_that_are_named_stand_for_those_of_the_project() -> None:

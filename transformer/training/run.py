@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.locate import METRICS, STATE_VALUES, read_json, read_metrics
+from transformer.checkpoint.locate import METRICS, STATE, STATE_VALUES, read_json, read_metrics
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
@@ -69,7 +69,9 @@ class TrainingState:
         wrong = sorted(kinds.keys() ^ values.keys()) or [
             name for name, value in values.items()
             if not isinstance(value, kinds[name])
-            or (name not in ("best", "limits") and not value >= 0)
+            or isinstance(value, bool) != (name == "finished")
+            or not (isinstance(value, str | NoneType)
+                    or (-(2**63) if name == "best" else 0) <= value < 2**63)
         ]  # fmt: skip
         if wrong:
             raise UserError(
@@ -167,6 +169,11 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
     path = folder / RUN
     if not path.exists():
+        if existing(folder / LAST):
+            raise UserError(
+                f"expected {path}, the settings that the run was begun with: put it back, or go on "
+                f"in another --output with --resume-from {folder / LAST}"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         return write_text(path, json.dumps(dict(settings), indent=2) + "\n")
     before = read_json(path)
@@ -242,16 +249,17 @@ class RunFolder:
             step = torch.tensor(float(state.step), device=parameter.device)
             optimizer.state[parameter] = {"step": step, **moments}
         averaged.load_state_dict(opened)
-        return state
+        return state if existing(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
         """Weights and state of a checkpoint of this run's model; of `last` the moments, too."""
         opened = checkpoint.load(folder)
-        mine = self.model_config, self.data.tokenizer.model
-        if (opened.model.config, opened.tokenizer.model) != mine:
+        mine = self.model_config, self.data.tokenizer.model, self.directions
+        if (opened.model.config, opened.tokenizer.model, opened.directions) != mine:
             raise UserError(f"expected the model and the vocabulary of this run in {folder}")
         weights, state = opened.model.state_dict(), TrainingState.read(opened.folder)
-        if opened.folder.name not in (LAST, f".{LAST}.old"):
+        is_last = opened.folder.name in (LAST, f".{LAST}.old")
+        if not (is_last or (opened.folder / STATE).exists()):
             return weights, state, {}
         shapes = [
             (f"{kind}.{name}", shape)
@@ -287,7 +295,7 @@ class RunFolder:
 
     def kept(self, step: int) -> list[Path]:
         """The checkpoints kept for averaging, oldest first, none later than the step."""
-        folders = sorted((self.path / STEPS).glob("step-*"))
+        folders = sorted((self.path / STEPS).glob(f"step-{8 * '[0-9]'}"))
         return [path for path in folders if int(path.name.removeprefix("step-")) <= step]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepare import PreparedCorpus
 from transformer.training.optimizer import PAPERS_WARMUP
-from transformer.training.run import TrainingState, limits_of, share_done
+from transformer.training.run import RUN, TrainingState, limits_of, share_done
 
 PROBE = 20  # steps whose pace tells how many a time limit allows
 STEPS_OF_EPOCH = 600  # that batches of the automatic size make, within these sizes:
@@ -50,7 +50,10 @@ def settled(
         given, value = getattr(config, name), values.get(name)
         if given in (0, "auto") and type(value) is type(given):
             changes[name] = value
-    return dataclasses.replace(config, **changes)
+    try:
+        return dataclasses.replace(config, **changes)
+    except ValueError as error:
+        raise UserError(f"expected the settings of a run in its {RUN}: {error}") from error
 
 
 def _by_rule(config: TrainConfig, model: ModelConfig, muons: int) -> dict[str, Any]:

@@ -177,7 +177,11 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
 
 
 def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
-    return [pair for spec in specs for pair in read_pairs(spec, *langs)]
+    """The pairs of development and test sets; one without any is a UserError."""
+    read = {spec: [*read_pairs(spec, *langs)] for spec in specs}
+    if empty := [spec for spec, pairs in read.items() if not pairs]:
+        raise UserError(f"expected sentence pairs in {', '.join(empty)}, got none")
+    return [pair for spec in specs for pair in read[spec]]
 
 
 def _tell_corpus(data: PreparedCorpus) -> None:
@@ -239,7 +243,7 @@ def _draw(folder: Path) -> None:
 
     try:
         curves = plots.curves(records)
-    except UserError as error:
+    except (UserError, ValueError) as error:
         logger.info("no curves drawn: %s", error)
         return
     write_text(folder / "curves.svg", curves)

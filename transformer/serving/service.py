@@ -67,7 +67,11 @@ class Service:
         )
 
     def start(self) -> None:
-        """Opens every direction with the tables of its languages, then begins to work."""
+        """Opens every direction and the tables of the languages, then begins to work.
+
+        What stays for good comes first: among what comes and goes it would hold its pages.
+        """
+        detect("No.")
         for pair in self.directions.available:
             self.directions.translator(pair).translate(["No."])
         self.scheduler.start()

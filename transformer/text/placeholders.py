@@ -31,6 +31,7 @@ _FIND = re.compile(
     r"""|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>"|]*+)"""
     r"""|(?P<blank>_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+)"""  # to fill in
     r"""|(?P<number>(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w))"""
+    r"""|(?s:[^\W_]++\s*+|.)"""  # passed over at once: a long search lets no other thread work
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
@@ -53,8 +54,10 @@ def find(text: str) -> tuple[Span, ...]:
     """What is to be copied, in order, without overlap: a number in an address is no number."""
     spans = []
     for match in _FIND.finditer(text):
-        kind, (start, end) = str(match.lastgroup), match.span()
-        spans.append(Span(start, _end_of_address(text, start, end) if kind == "url" else end, kind))
+        if kind := match.lastgroup:
+            start, end = match.span()
+            end = _end_of_address(text, start, end) if kind == "url" else end
+            spans.append(Span(start, end, kind))
     return tuple(spans)
 
 

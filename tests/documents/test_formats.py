@@ -169,6 +169,7 @@ FILES = [
          ("\\u00e9l", "\\u00c9L")),
     case(".json", '["2024-01-01T00:00:00Z", "#f00", "v1.2", "{n, plural, one {uno} other {dos}}", '
          '"2a tres"]', ("2a", "2A")),
+    case(".json", f'["uno", {"9" * 5000}]'),
     case(".json", '["id", "es", "text/html", "uno/dos"]'),
     case(".jsonl", '{"a": "uno"}\n\n["dos"]\n'),
     case(".html",

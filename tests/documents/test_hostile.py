@@ -168,6 +168,18 @@ def test_what_cannot_be_read_is_told_of(suffix: str, content: bytes, message: st
         read(content, suffix, Options(max_bytes=MIB))
 
 
+@pytest.mark.parametrize(
+    ("entity", "said"),
+    [("&#233;", "é"), ("&#xE9", "é"), (f"&#{'0' * 5000}233;", "é"), (f"&#{'9' * 5000};", "\ufffd")],
+    ids=lambda value: value[:9],
+)
+def test_entities_of_any_length_are_read_as_browsers_do(entity: str, said: str) -> None:
+    for suffix in (".html", ".vtt"):
+        content = f"00:01.000 --> 00:02.000\nab{entity} c"
+        assert said in read(content.encode(), suffix).passages[-1].text
+        assert translate_file(content.encode(), f"a{suffix}", list).decode() == content
+
+
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert read(b"hola", ".txt").passages

@@ -21,6 +21,7 @@ def refused(answer: Any, status: int, why: str) -> None:
     """An answer of that status with one field, `error`, which says why."""
     assert (answer.status_code, list(answer.json())) == (status, ["error"]), answer.text
     assert re.search(why, answer.json()["error"]), answer.text
+    assert re.fullmatch(".{,500}", answer.json()["error"])
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_multipart_form_without_its_end_is_400(client: Any) -> None:
     refused(client("POST", "/translate", content=b"--x\r\n", headers=headers), 400, "boundary")
 
 
-@pytest.mark.parametrize("prefix", ["x", [1.5], [True], ["a"], [10**30], [-1], [0]])
+@pytest.mark.parametrize("prefix", ["x", [1.5], [True], ["a"], [10**4000], [-1], [0]])
 def test_a_prefix_that_makes_no_sense_is_400(client: Any, prefix: Any) -> None:
     refused(
         client.post("/continue_after", q=TEXT, prefix=prefix, **ES_EN), 400, "expected a? ?prefix"
@@ -140,6 +141,12 @@ def test_too_much_without_a_length_is_413(client: Any) -> None:
 def test_a_file_that_is_none_is_400(client: Any, name: str, content: bytes, why: str) -> None:
     answer = client("POST", "/translate_file", data=ES_EN, files={"file": (name, content)})
     refused(answer, 400, why)
+
+
+def test_a_refusal_of_columns_is_one_short_line(client: Any) -> None:
+    files = {"file": ("a.csv", b'"nombre\n",' * 9000)}
+    answer = client("POST", "/translate_file", data={**ES_EN, "columns": "x"}, files=files)
+    refused(answer, 400, "expected columns out of nombre, nombre.*; got x")
 
 
 @pytest.mark.parametrize(

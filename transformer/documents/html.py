@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape, unescape
+from html import escape
 from typing import NamedTuple
 
 from transformer.config import UserError
@@ -23,6 +23,7 @@ from transformer.documents.passages import (
     Written,
     has_words,
     plain,
+    unescape,
 )
 from transformer.text.markup import MarkedText, Span
 

@@ -11,7 +11,6 @@ import itertools
 import re
 import zipfile
 from collections.abc import Callable, Mapping
-from html import unescape
 
 from transformer.config import UserError
 from transformer.documents import html
@@ -20,6 +19,7 @@ from transformer.documents.passages import (
     Options,
     Written,
     text_file,
+    unescape,
 )
 from transformer.documents.runs import runs_of
 

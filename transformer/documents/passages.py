@@ -1,6 +1,7 @@
 """What all formats share: passages to translate, and what is asked of a file."""
 
 import codecs
+import html
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +29,7 @@ TYPED = re.compile(  # an argument of an ICU message, sound or not
     r"\{\s*+[\w.-]++[\s,]++(?:(?:plural|select|selectordinal)\b"
     r"|(?:number|date|time|spellout|ordinal|duration|choice)\s*+[,}])"
 )
+_NUMBER = re.compile(r"(?<=&#)0*(\d{1,9})\d*+")
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
@@ -56,6 +58,11 @@ Unit = tuple[Passage, Put]
 Units = Iterable[Unit]
 Opened = tuple[Units, Callable[[], bytes]]  # passages with their places, and the file of them all
 Written = tuple[Units, Callable[[], str]]  # the same of a text
+
+
+def unescape(text: str) -> str:
+    """The text with what its entities stand for; those of any length, as browsers read them."""
+    return html.unescape(_NUMBER.sub(r"\1", text) if "&#" in text else text)
 
 
 def has_words(text: str) -> bool:

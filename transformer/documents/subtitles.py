@@ -10,7 +10,7 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape, unescape
+from html import escape
 
 from transformer.config import UserError
 from transformer.documents.passages import (
@@ -21,6 +21,7 @@ from transformer.documents.passages import (
     Written,
     has_words,
     plain,
+    unescape,
 )
 from transformer.text.markup import MarkedText, Span
 

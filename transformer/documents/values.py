@@ -52,7 +52,9 @@ def table(text: str, options: Options, delimiter: str = "") -> Written:
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
     places = {**{str(i + 1): i for i in range(len(names))}, **{n: i for i, n in enumerate(names)}}
     if unknown := [name for name in asked if name not in places]:
-        raise UserError(f"expected columns out of {', '.join(names)}; got {', '.join(unknown)}")
+        raise UserError(
+            f"expected columns out of {', '.join(names)[:300]}; got {', '.join(unknown)[:99]}"
+        )
     return {places[name] for name in asked}
 
 
@@ -67,15 +69,18 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
 
 def json_values(text: str, options: Options) -> Written:
     """The strings of JSON that are no keys."""
-    json.loads(text)
+    _check_json(text)
     return _json_strings(text, options)
 
 
 def json_lines(text: str, options: Options) -> Written:
     """The same of JSON values, one a line."""
     for line in filter(str.strip, text.split("\n")):
-        json.loads(line)
+        _check_json(line)
     return _json_strings(text, options)
+
+
+_check_json = functools.partial(json.loads, parse_int=str)  # of any number of digits
 
 
 def _json_strings(text: str, options: Options) -> Written:

@@ -35,6 +35,7 @@ HEADERS = {
     "cache-control": "no-cache",
 }
 PIECE = 2**16  # bytes of an answer that are sent at once: a connection keeps a copy of them
+LONGEST = 500  # characters of a refusal, which may name what a stranger sent
 HELD = 2**28  # bytes of all requests that are being read and answered, together
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 log = logging.getLogger(__name__)
@@ -174,6 +175,6 @@ def refusal(error: Exception) -> JSONResponse:
             at = "".join(f" at {frame.filename}:{frame.lineno}" for frame in where)
             log.error("defect: %s%s", type(error).__name__, at)
             status, why, after = 500, "the server has a defect", None
-    why = why.encode(errors="replace").decode()
+    why = " ".join(why.encode(errors="replace").decode().split())[:LONGEST]
     headers = {"Retry-After": str(max(1, round(after)))} if after is not None else None
     return JSONResponse({"error": why}, status, headers)

@@ -385,6 +385,9 @@ def test_a_column_that_is_not_there_is_told_of() -> None:
     assert shouted("a,b\nc,d\n", ".csv", Options(columns=("2",))) == "a,b\nc,D\n"
     with pytest.raises(UserError, match="expected columns out of a, b; got c"):
         shouted("a,b\n", ".csv", Options(columns=("c",)))
+    for suffix, content in ((".json", '{"a": "b", "c": 1}'), (".yaml", "a: b\nc: 1\n")):
+        with pytest.raises(UserError, match="expected keys of texts out of a; got c"):
+            shouted(content, suffix, Options(columns=("c",)))
 
 
 def test_a_catalogue_of_no_language_is_read_but_not_written() -> None:

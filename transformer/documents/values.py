@@ -6,7 +6,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from transformer.config import UserError
@@ -51,11 +51,15 @@ def table(text: str, options: Options, delimiter: str = "") -> Written:
 
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
     places = {**{str(i + 1): i for i in range(len(names))}, **{n: i for i, n in enumerate(names)}}
-    if unknown := [name for name in asked if name not in places]:
-        raise UserError(
-            f"expected columns out of {', '.join(names)[:300]}; got {', '.join(unknown)[:99]}"
-        )
+    _check_known("columns", names, [name for name in asked if name not in places])
     return {places[name] for name in asked}
+
+
+def _check_known(kind: str, known: Collection[str], asked: Iterable[str]) -> None:
+    if unknown := [name for name in asked if name not in known]:
+        raise UserError(
+            f"expected {kind} out of {', '.join(known)[:300]}; got {', '.join(unknown)[:99]}"
+        )
 
 
 def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
@@ -85,7 +89,7 @@ _check_json = functools.partial(json.loads, parse_int=str)  # of any number of d
 
 def _json_strings(text: str, options: Options) -> Written:
     slices = Slices(text)
-    key, keys = "", list[str]()
+    key, keys, known = "", list[str](), dict[str, None]()
     for match in _JSON.finditer(text):
         sign = match.group()
         if sign in "{[":
@@ -96,10 +100,13 @@ def _json_strings(text: str, options: Options) -> Written:
             said = json.loads(sign, strict=False)
             if _KEY.match(text, match.end()) and keys:
                 key = said
-            elif not options.columns or key in options.columns:
+                continue
+            known[key] = None
+            if not options.columns or key in options.columns:
                 is_ascii = ("\\u" in sign and sign.isascii()) or bool(_HALF.search(sign))
                 render = functools.partial(json.dumps, ensure_ascii=is_ascii)
                 slices.translate(*match.span(), said, render)
+    _check_known("keys of texts", known, options.columns)
     return slices.written()
 
 
@@ -113,6 +120,7 @@ def yaml_values(text: str, options: Options) -> Written:
         nodes = [node for root in yaml.compose_all(text, loader) for node in _strings(root, "")]
     except yaml.YAMLError as error:
         raise UserError(f"expected sound YAML: {str(error).splitlines()[0]}") from None
+    _check_known("keys of texts", dict.fromkeys(key for key, _ in nodes), options.columns)
     slices = Slices(text)
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index

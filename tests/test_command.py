@@ -133,6 +133,12 @@ def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
             2,
             "name: expected the library torch, which is not installed: pip install it\n",
         ),
+        (KeyboardInterrupt(15), 143, "name: stopped\n"),
+        (
+            MemoryError(),
+            2,
+            "name: expected more memory than is free: end other programs, or translate less\n",
+        ),
         (BrokenPipeError(), 141, "name: stopped: the reader of the output has closed it\n"),
     ],
 )

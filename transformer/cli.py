@@ -30,6 +30,7 @@ from transformer.command import (
     open_output,
     read_lines,
     run_command,
+    stoppable,
     tell,
     write_output,
 )
@@ -358,7 +359,8 @@ def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     command = words[0] if words and words[0] and words[0] in ABOUT else ""
     given = words[1:] if command else words
-    return run_command(
-        lambda: run(parser(command).parse_args(given), "--" in given),
-        f"translate {command}".rstrip(),
-    )
+    with stoppable():
+        return run_command(
+            lambda: run(parser(command).parse_args(given), "--" in given),
+            f"translate {command}".rstrip(),
+        )

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import traceback
+import time
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ from transformer.files import replaced
 T = TypeVar("T")
 TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
 DEFECT = 70  # exit code, as in sysexits.h
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
+AGAIN = 1.0  # seconds
 Errors = Literal["strict", "replace", "skip"]
 _HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
@@ -116,6 +119,33 @@ class Failed(Exception):
 
 
 def run_command(work: Callable[[], object], name: str) -> int:
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt with their number, as Ctrl-C does.
+
+    What follows within a second, while the first is answered, changes nothing.
+    """
+    last = -AGAIN
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal last
+        if time.monotonic() - last > AGAIN:
+            last = time.monotonic()
+            raise KeyboardInterrupt(number)
+
+    before = {number: signal.getsignal(number) for number in signal.Signals if number.name in ENDS}
+    for number, handler in before.items():
+        if handler in (signal.SIG_DFL, signal.default_int_handler):  # and not ignored, as by nohup
+            with contextlib.suppress(ValueError):  # a thread sets none
+                signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            with contextlib.suppress(ValueError):
+                signal.signal(number, handler)
+
+
     """Runs a command: its exit code is 2 after one line for what a person can mend.
 
     A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130, a defect of
@@ -157,7 +187,9 @@ def _told(error: BaseException) -> tuple[str, int] | None:
         case BrokenPipeError():
             return "stopped: the reader of the output has closed it", 128 + signal.SIGPIPE
         case KeyboardInterrupt():
-            return "stopped", 128 + signal.SIGINT
+            return "stopped", 128 + (error.args or (signal.SIGINT,))[0]
+        case MemoryError():
+            return "expected more memory than is free: end other programs, or translate less", 2
         case OSError(filename=None, errno=number) if number in _CANNOT_WRITE:
             return f"cannot write standard output: {error.strerror}", 2
         case ModuleNotFoundError() if error.name and not error.name.startswith("transformer"):

@@ -6,7 +6,7 @@ import errno
 import io
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -187,6 +187,12 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     with unlost(target, resume=True) as (write, n):
         write("third")
     assert (n, target.read_text(), part.exists()) == (2, "first\nsecond\nthird\n", False)
+    with (
+        unlost(tmp_path / "both", resume=False),
+        pytest.raises(UserError, match=r"/both is being written by another process"),
+    ):
+        unlost(tmp_path / "both", resume=True).__enter__()
+    (tmp_path / "both").unlink()
     with pytest.raises(UserError, match=r"nothing to resume: .* is complete"):
         unlost(target, resume=True).__enter__()
     with pytest.raises(UserError, match="soon"), unlost(tmp_path / "new", resume=False):
@@ -199,6 +205,12 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
 )
 def test_other_bytes_than_utf8_are_replaced_or_left_out(errors: Errors, lines: list[str]) -> None:
     assert list(read_lines(io.BytesIO(b"a\r\nma\xf1ana\nb"), "name", errors)) == lines
+
+
+def test_an_input_that_breaks_off_is_told_as_such() -> None:
+    broken = MagicMock(__iter__=Mock(side_effect=OSError(errno.EIO, "broken")))
+    with pytest.raises(UserError, match=r"^cannot read name: broken$"):
+        next(read_lines(broken, "name"))
 
 
 def test_what_a_full_standard_error_does_not_take_ends_no_work(

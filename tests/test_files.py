@@ -15,6 +15,7 @@ from transformer.files import (
     existing,
     locked,
     read_bytes,
+    replaced,
     replaced_folder,
     write_text,
 )
@@ -45,6 +46,11 @@ def test_a_failing_block_replaces_neither_folder_nor_file(tmp_path: Path) -> Non
     with pytest.raises(UnicodeEncodeError):
         write_text(tmp_path / "b", "new \ud800")
     assert (tmp_path / "b").read_text() == "old"
+    with (
+        replaced(tmp_path / "b"),
+        pytest.raises(UserError, match="/b is being written by another process"),
+    ):
+        write_text(tmp_path / "b", "other")
     write_text(tmp_path / "b", "new ñ\n")
     assert (tmp_path / "b").read_text(encoding="utf-8") == "new ñ\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -33,6 +33,7 @@ def shell(command: str) -> tuple[int, str]:
         ("$translate --output /dev/full hola", "cannot write /dev/full: No space left on device"),
         ("$translate --help >/dev/full", "cannot write standard output: No space left on device"),
         ("$translate -i README.md >/dev/full", "cannot write standard output: No space left"),
+        ("$translate -i tables.py >/dev/full", "cannot write standard output: No space left"),
         ("$translate --selftest >/dev/full", "cannot write standard output: No space left"),
     ],
 )
@@ -92,6 +93,60 @@ def test_what_ends_the_command_keeps_what_is_done_and_a_second_time_changes_noth
         told = f"translate: stopped; what is done is in {part}, --resume goes on behind it\n"
         assert process.stderr.read().decode() == told
     assert part.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("moment", ["import", "exit"])
+def test_ctrl_c_before_and_after_the_work_leaves_no_traceback(moment: str) -> None:
+    done = python(
+        "-c",
+        "import os, signal, sys, types\n"
+        "from transformer import __main__\n"
+        "def stop():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "class Stopping(types.ModuleType):\n"
+        "    def __getattr__(self, name):\n"
+        "        stop()\n"
+        "if sys.argv[1] == 'import':\n"
+        "    sys.modules['transformer.cli'] = Stopping('transformer.cli')\n"
+        "sys.argv[1:] = ['--version']\n"
+        "__main__.main()\n"
+        "stop()\n",
+        moment,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_standard_output_by_its_name_is_written_behind_what_is_there(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("old\n")
+    assert shell(f"$translate --output /dev/stdout 123 >> {log}") == (0, "")
+    assert log.read_text() == "old\n123\n"
+
+
+def test_more_lines_than_the_input_has_are_not_its_translation(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, part = tmp_path / "source.txt", tmp_path / "out.part"
+    source.write_text("123\n", "utf-8")
+    part.write_text("1\n2\n", "utf-8")
+    assert translate(random_checkpoint, "--resume", "-i", source, "-o", tmp_path / "out") == 2
+    assert "expected an input with the 2 lines that are done, got 1" in capsys.readouterr().err
+    assert (part.read_text("utf-8"), (tmp_path / "out").exists()) == ("1\n2\n", False)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.html"])
+def test_a_folder_with_one_file_becomes_one_and_a_refused_one_leaves_nothing(
+    random_checkpoint: Path, tmp_path: Path, name: str
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    (source / name).write_bytes(b"\xff\n" * (name == "a.txt"))
+    refused = ("--json",) if name == "a.html" else ()
+    assert translate(random_checkpoint, *refused, "-i", source, "-o", target) == 2
+    assert not target.exists()
+    (source / name).write_text("123", "utf-8")
+    assert translate(random_checkpoint, "-i", source, "-o", target) == 0
+    assert (target / name).read_text("utf-8").strip() == "123"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import dataclasses
 import gc
-import itertools
 import json
 import os
 import re
@@ -28,14 +27,14 @@ from transformer.command import (
     from_arguments,
     notes,
     open_output,
+    open_whole,
     read_lines,
     run_command,
     stoppable,
     tell,
-    write_output,
 )
 from transformer.config import DecodeConfig, Direction, ServeConfig, UserError
-from transformer.files import read_bytes
+from transformer.files import read_bytes, remove_empty
 from transformer.flags import ABOUT, parser, whole_parser
 from transformer.text.glossary import Glossary
 
@@ -108,8 +107,8 @@ def _check(args: argparse.Namespace) -> None:
 def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     """The files and folders to translate: --input, or the arguments that are files."""
     for name in ("input", "output"):
-        if getattr(args, name) == Path("-"):
-            setattr(args, name, None)  # the standard stream
+        if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
+            setattr(args, name, None)  # the standard stream, whatever file it is
     is_path = os.path.exists if args.output else os.path.isfile  # a folder needs a place
     files = [] if is_literal else [text for text in args.text if is_path(text)]
     if files and len(files) < len(args.text):
@@ -229,7 +228,7 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     texts = list(_lines(args, args.input)[0])
     (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
     translator = opened.plain(langs)
-    with open_output(args.output, resume=False) as (write, _):
+    with open_output(args.output, resume=False, by="") as (write, _):
         for line in explained(translator, texts, args.attention, args.explain, decode):
             write(line)
 
@@ -241,11 +240,12 @@ def _translate_lines(
     """Translates texts, or a file of lines in one language; with --per-line each in its own."""
     lines, sample = _lines(args, source)
     langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
-    with open_output(target, resume=args.resume) as (write, n_done):
+    by = "--resume" if args.json or decode.n_best == 1 else ""
+    with open_output(target, resume=args.resume, by=by) as (write, n_done):
         if progress.is_shown and source:
             with source.open("rb") as file:
                 progress.start(sum(1 for _ in file), n_done)
-        before = opened.passed(itertools.islice(lines, n_done))
+        before = opened.passed(lines, n_done)
         stream = opened.stream(lines, decode, langs, before=before)
         for number, translation in enumerate(stream, n_done + 1):
             for line in output_lines(translation, args.json, decode.n_best):
@@ -275,8 +275,6 @@ def _translate_files(
                 continue
             try:
                 with progress.of_file(job.source.name), able_to(f"translate {job.source}"):
-                    if job.target and len(jobs) > 1:
-                        job.target.parent.mkdir(parents=True, exist_ok=True)
                     has_lines = args.per_line or args.json or decode.n_best > 1
                     is_text = has_lines and job.source.suffix.lower() == ".txt"
                     if is_text or not folder.is_document(job.source):
@@ -284,10 +282,13 @@ def _translate_files(
                         continue
                     if args.json or decode.n_best > 1:
                         raise UserError("expected lines of text for --json and --n-best")
-                    content, warnings = folder.translate_document(
-                        job.source, opened, decode, options, progress.start, progress.advance
-                    )
-                    write_output(job.target, content)
+                    with open_whole(job.target) as write:
+                        with able_to(f"translate {job.source}"):
+                            content, warnings = folder.translate_document(
+                                job.source, opened, decode, options, progress.start,
+                                progress.advance,
+                            )  # fmt: skip
+                        write(content)
                     for line in warnings:
                         progress.say(f"translate: {job.source}: {line}")
             except UserError as error:
@@ -349,7 +350,13 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     if len(folders) == 1:
         opened.translator(*folders)  # a defect shows before anything is written
     if sources:
-        return _translate_files(args, opened, decode, sources)
+        is_new = args.output and not args.output.exists()
+        try:
+            return _translate_files(args, opened, decode, sources)
+        except BaseException:
+            if is_new:
+                remove_empty(args.output)
+            raise
     progress = Progress(1, is_shown=False)
     _translate_lines(args, opened, decode, None, args.output, progress)
 

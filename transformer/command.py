@@ -4,24 +4,25 @@ import argparse
 import contextlib
 import dataclasses
 import errno
+import io
 import os
 import signal
 import sys
-import traceback
 import time
+import traceback
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn, TypeVar
 
 from transformer.config import UserError, choices
-from transformer.files import replaced
+from transformer.files import keep, replaced
 
 T = TypeVar("T")
 TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
-DEFECT = 70  # exit code, as in sysexits.h
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
 AGAIN = 1.0  # seconds
+DEFECT = 70  # exit code, as in sysexits.h
 Errors = Literal["strict", "replace", "skip"]
 _HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
@@ -118,7 +119,6 @@ class Failed(Exception):
     """A check has been made and does not hold: exit code 1."""
 
 
-def run_command(work: Callable[[], object], name: str) -> int:
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt with their number, as Ctrl-C does.
@@ -146,6 +146,7 @@ def stoppable() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+def run_command(work: Callable[[], object], name: str) -> int:
     """Runs a command: its exit code is 2 after one line for what a person can mend.
 
     A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130, a defect of
@@ -215,7 +216,7 @@ def read_lines(file: IO[bytes], name: str, errors: Errors = "strict") -> Iterato
 
     Or they are replaced by U+FFFD or left out, as `errors` says. Closes the file at its end.
     """
-    with file:
+    with file, able_to(f"read {name}"):
         for number, raw in enumerate(file, 1):
             try:
                 line = raw.decode("utf-8", _HANDLERS[errors])
@@ -248,11 +249,12 @@ Writer = tuple[Callable[[str], None], int]
 
 
 @contextlib.contextmanager
-def open_output(target: Path | None, *, resume: bool) -> Iterator[Writer]:
+def open_output(target: Path | None, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
     """Writes a line to standard output or a file; and how many lines are there already."""
     if target is None:
         _output().reconfigure(encoding="utf-8", newline="\n")
-        yield lambda line: print(line, flush=True), 0
+        with able_to("write standard output"):
+            yield lambda line: print(line, flush=True), 0
     elif target.exists() and not target.is_file():  # a pipe or /dev/null
         with (
             able_to(f"write {target}"),
@@ -260,23 +262,25 @@ def open_output(target: Path | None, *, resume: bool) -> Iterator[Writer]:
         ):
             yield lambda line: print(line, file=file), 0
     else:
-        with unlost(target.resolve(), resume=resume) as writer:
+        with unlost(target.resolve(), resume=resume, by=by) as writer:
             yield writer
 
 
-def write_output(target: Path | None, content: bytes) -> None:
-    """Writes a whole file, or to standard output or a pipe."""
+@contextlib.contextmanager
+def open_whole(target: Path | None) -> Iterator[Callable[[bytes], object]]:
+    """Writes a whole file, which is kept for this process meanwhile; standard output; or a pipe."""
     if target is None:
         with able_to("write standard output"):
-            _output().buffer.write(content)
+            yield _output().buffer.write
             sys.stdout.flush()
-        return
-    with able_to(f"write {target}"):
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        with replaced(target.resolve()) as temporary:
-            temporary.write_bytes(content)
+    elif target.exists() and not target.is_file():
+        with able_to(f"write {target}"):
+            yield target.write_bytes
+    else:
+        with able_to(f"write {target}"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(target.resolve()) as file:
+            yield file.write
 
 
 @contextlib.contextmanager
@@ -287,13 +291,22 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
     `resume` it is written on behind its last whole line; without, one that is there is a UserError.
     """
     part, can = target.with_name(f"{target.name}.part"), f"write {target}"
-    if part.exists() and not resume:
-        raise UserError(f"{part} holds lines of an earlier run: --resume goes on, or remove it")
     if resume and target.exists() and not part.exists():
         raise UserError(f"nothing to resume: {target} is complete, and there is no {part}")
     with able_to(can):
-        n_lines = _cut_to_lines(part) if resume and part.exists() else 0
-        file = part.open("a", encoding="utf-8", newline="\n", buffering=1)  # kept by kill -9 too
+        part.parent.mkdir(parents=True, exist_ok=True)
+        raw = part.open("a+b")
+        try:
+            keep(raw, part, target)
+            if part.stat().st_size and not resume:
+                does = f"{by} goes on, or remove it" if by else "remove it"
+                raise UserError(f"{part} holds lines of an earlier run: {does}")
+            n_lines = _cut_to_lines(raw)
+        except BaseException:
+            raw.close()
+            raise
+        # Each line at once: it is kept by kill -9 too.
+        file = io.TextIOWrapper(raw, "utf-8", newline="\n", line_buffering=True)
 
     def write(line: str) -> None:
         with able_to(can):
@@ -309,20 +322,20 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
         with contextlib.suppress(OSError):
             file.close()
         if part.exists() and part.stat().st_size:
-            error.add_note(f"what is done is in {part}, {by} goes on behind it")
+            error.add_note(f"what is done is in {part}{f', {by} goes on behind it' if by else ''}")
         else:
             part.unlink(missing_ok=True)
         raise
 
 
-def _cut_to_lines(path: Path) -> int:
+def _cut_to_lines(file: IO[bytes]) -> int:
     """Cuts what is behind the last line feed; returns the number of lines."""
-    n_lines = end = 0
-    with path.open("r+b") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                n_lines, end = n_lines + 1, end + len(line)
-        file.truncate(end)
+    n_lines = end = file.seek(0)
+    for line in file:
+        if line.endswith(b"\n"):
+            n_lines, end = n_lines + 1, end + len(line)
+    file.truncate(end)
+    file.seek(end)
     return n_lines
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from transformer.config import UserError
 
@@ -51,23 +52,45 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def keep(file: IO[Any], path: Path, target: Path) -> None:
+    """Keeps an open file until it is closed; a UserError where another process makes `target`."""
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = os.path.samestat(path.stat(), os.fstat(file.fileno()))  # else just renamed
+        except OSError as error:  # a disk may know no locks
+            is_ours = not isinstance(error, BlockingIOError | FileNotFoundError)
+        if not is_ours:
+            raise UserError(f"{target} is being written by another process: wait, or name another")
+
+
 @contextlib.contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Gives a temporary file name and renames it to `path` once the block ends well.
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Gives a file to write, which takes the name `path` once the block ends well.
 
     What cannot be written is a UserError; nothing of it is left, and what was there stays.
     """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        _remove(temporary)
-        yield temporary
-        _sync(temporary)
-        os.replace(temporary, path)
+        if os.path.lexists(temporary) and not temporary.is_file():
+            _remove(temporary)
+        with temporary.open("ab") as file:
+            keep(file, temporary, path)
+            try:
+                file.truncate(0)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                if sys.platform == "win32":
+                    file.close()
+                os.replace(temporary, path)
+            finally:
+                with contextlib.suppress(OSError):
+                    temporary.unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_write(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> UserError:
@@ -76,8 +99,8 @@ def _cannot_write(path: Path, error: OSError) -> UserError:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing."""
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    with replaced(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def append_text(path: Path, text: str) -> None:
@@ -134,6 +157,13 @@ def locked(folder: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 path.unlink()
                 folder.rmdir()  # unless something is in it
+
+
+def remove_empty(folder: Path) -> None:
+    """Removes a folder and those in it, as far as no file is in them."""
+    for path in sorted([folder, *folder.rglob("*")], reverse=True):
+        with contextlib.suppress(OSError):
+            path.rmdir()
 
 
 def _previous(folder: Path) -> Path:

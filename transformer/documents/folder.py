@@ -1,5 +1,6 @@
 """Files and folders as they lie on the disk: which are translated, to where, and how one is."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +59,8 @@ def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[
                 passed.append(path)
             elif output is not None:
                 planned.append(_job(path, output / inside, is_named=False))
-    targets = [job.target for job in planned if job.target]
-    twice = [target for target in targets if targets.count(target) > 1]
+    targets = Counter(job.target for job in planned if job.target)
+    twice = [target for target, n in targets.items() if n > 1]
     if twice:
         raise UserError(f"two files would be written to {twice[0]}: rename one, or take them apart")
     return planned, passed

@@ -179,8 +179,8 @@ def draw(traced: Trace, path: Path) -> None:
     drawn = plots.heat_map(traced.target_pieces, traced.source_pieces, looks, title, kind)
     if path.suffix == ".html":
         drawn = _page(traced, drawn.decode()).encode()
-    with replaced(path) as temporary:
-        temporary.write_bytes(drawn)
+    with replaced(path) as file:
+        file.write(drawn)
 
 
 def _page(traced: Trace, picture: str) -> str:

@@ -113,10 +113,12 @@ class Directions:
         """The direction of most of the texts of a file."""
         return Counter(self.recognised(texts) or self.available).most_common(1)[0][0]
 
-    def passed(self, texts: Iterable[str]) -> Direction | None:
-        """The direction of the last text, each after the one before it; None without any."""
+    def passed(self, texts: Iterator[str], n: int) -> Direction | None:
+        """The direction of the last of n texts, each after that before it; UserError for fewer."""
         before: Direction | None = None
-        for text in texts:
+        for i in range(n):
+            if (text := next(texts, None)) is None:
+                raise UserError(f"expected an input with the {n} lines that are done, got {i}")
             (before,) = self.recognised([text], before)
         return before
 

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -73,6 +74,19 @@ def test_float32_finds_what_the_plain_model_finds(variant: str, searched: Search
     model, config, right = searched
     assert_alike(model_decoder(model, "float32").search(SOURCES, config), right)
     assert len({h.ids for own in right for h in own}) > len(SOURCES) // 2
+
+
+def test_many_sources_are_searched_some_at_a_time_and_stay_in_order(
+    make_model: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder = model_decoder(small_model(make_model), "float32")
+    assert isinstance(decoder, NativeDecoder)
+    whole, calls = decoder.search(SOURCES, CONFIGS[1]), Mock(wraps=decoder._search)
+    monkeypatch.setattr(native, "AT_ONCE", 2)
+    monkeypatch.setattr(decoder, "n_threads", 1)
+    monkeypatch.setattr(decoder, "_search", calls)
+    assert decoder.search(SOURCES, CONFIGS[1]) == whole
+    assert max(len(call.args[0]) for call in calls.call_args_list) == 2
 
 
 @pytest.mark.parametrize("config", CONFIGS[1:3], ids=["greedy", "beams"])

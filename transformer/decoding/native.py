@@ -30,6 +30,7 @@ INTERFACE = 2  # counts the changes of what is called: see interface.cpp
 PLACES = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
 # A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
 VARIANT = "TRANSFORMER_MARCH"
+AT_ONCE = 128  # sources that the library is asked for at once, for each thread
 WIDTHS = 64  # what d_model and d_ff are a multiple of; the channels of a head of a quarter
 
 
@@ -175,7 +176,22 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each source, best first, in the order of the sources."""
+        """The hypotheses of each source, best first, in the order of the sources.
+
+        The library is asked for as many at once as it soon has: Ctrl-C waits for it.
+        """
+        order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
+        n, found = AT_ONCE * self.n_threads, dict[int, list[Hypothesis]]()
+        for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
+            some = [sources[place] for place in places]
+            results = self._search(some, config, prefix, aligned=aligned, branches=branches)
+            found.update(zip(places, results, strict=True))
+        return [found[place] for place in range(len(sources))]
+
+    def _search(
+        self, sources: Sequence[Ids], config: DecodeConfig, prefix: Ids, *, aligned: bool,
+        branches: int,
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         beams, scored = (1, True) if branches else (config.beam_size, config.scores)
         settings = _Settings(
             beams, config.n_best, config.no_repeat_ngram, scored, aligned, branches,

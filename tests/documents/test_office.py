@@ -246,6 +246,7 @@ TEXT = "<r><t>uno </t></r>{}<r><t> dos</t></r>"
          [("uno <0/> dos", ())]),
         ("word/document.xml", TEXT.format("<sdt><sdtPr/><sdtContent><r><t>tres</t></r></sdtContent>"
          "</sdt>"), [("uno tres dos", ((4, 8),))]),
+        ("word/document.xml", TEXT.format("<sdt/>"), [("uno", ()), ("dos", ())]),
         ("word/document.xml", TEXT.format('<r><rPr><vertAlign val="x"/></rPr><t>2</t></r>'),
          [("uno <0/> dos", ())]),
         ("xl/worksheets/sheet1.xml", "<oddHeader>&amp;C&amp;B página &amp;P de &amp;N&amp;R uno"

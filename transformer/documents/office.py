@@ -97,7 +97,7 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
                 f"expected a file of at most {max_bytes >> 20} MiB unpacked in "
                 f"{MAX_MEMBERS:,} parts, got {size >> 20} MiB in {len(entries):,}"
             )
-        if any(entry.flag_bits & 1 for entry in entries):
+        if any(entry.flag_bits & 0x41 for entry in entries):
             raise UserError("expected a file without a password")
         if len(set(archive.namelist())) < len(entries):
             raise UserError("expected a file with one part of each name, got two")
@@ -106,7 +106,7 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
         members = []
         for entry in entries:
             with archive.open(entry) as member:  # no more than it says: `read` of all would unpack
-                members.append((entry, member.read(entry.file_size)))
+                members.append((entry, member.read(entry.file_size + 1)))  # to its end: a check
         return members
 
 

@@ -171,8 +171,8 @@ def _run(element: Any) -> _Run | None:
     if _name(element) in _GONE:
         return _Run(element, [], f"stays {id(element)}")
     if _name(element) == "sdt":  # a field to fill in
-        (content,) = element.iterfind("{*}sdtContent")
-        said = _run(content)
+        content = element.find("{*}sdtContent")
+        said = None if content is None else _run(content)
         has_text = said is not None and has_words(said.text)
         return _Run(element, said.texts, f"link {id(element)}") if said and has_text else None
     if _name(element) in _LINKS:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.documents.shouting import ES_EN, archive, pdf, shout
+from tests.documents.shouting import ES_EN, archive, pdf, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import Part, translate_file
 from transformer.documents.formats import read
@@ -100,6 +100,24 @@ def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
         assert translate_file(content, f"a{suffix}", list) == content
 
 
+@pytest.mark.parametrize(
+    ("suffix", "content", "expected"),
+    [
+        (".csv", 'sep=;\na;"=SUM(A1)"\n', 'sep=;\nA;"=SUM(A1)"\n'),
+        (".json", f'["a", {"9" * 5000}]', f'["A", {"9" * 5000}]'),
+        (".html", "<!--> a <!---> b <!-- c --!> d<!-- e", "<!--> A <!---> B <!-- c --!> D<!-- e"),
+        (".md", "# a\r\rb &amp;#60; c\r- d", "# A\r\rB &amp;#60; C\r- D"),
+        (".po", ' msgid "a"\n msgstr ""\n', ' msgid "a"\n msgstr "A"\n'),
+        (".srt", CUE.replace("00:0", "-00:0") + "a\n", CUE.replace("00:0", "-00:0") + "A\n"),
+        (".xliff", "<source>a</source><!-- b --><target/>",
+         "<source>a</source><!-- b --><target>A</target>"),
+    ],
+    ids=lambda value: value[:9].strip(),
+)  # fmt: skip
+def test_what_is_odd_but_sound_is_read(suffix: str, content: str, expected: str) -> None:
+    assert shouted(content, suffix) == expected
+
+
 ODT = "<a><text:p>hola</text:p></a>"
 
 
@@ -146,6 +164,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".odt", zipped("content.xml", "content.xml"), "one part of each name, got two"),
         (".odt", zipped("content.xml", method=zipfile.ZIP_BZIP2), "packed by deflate"),
         (".odt", declared(zipped("content.xml", text=" " * 32 * MIB), 9), "got BadZipFile"),
+        (".odt", declared(zipped("content.xml"), 0), "got BadZipFile"),
         (".odt", declared(zipped("content.xml"), 2**31), "unpacked in .* parts, got 2048 MiB"),
         (".odt", archive(**{"content.xml": FAR}), "expected XML without entities of its own"),
         (".xliff", FAR.encode(), "expected XML without entities of its own"),

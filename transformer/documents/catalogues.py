@@ -15,7 +15,7 @@ from transformer.documents.passages import Opened, Options, Unit, Written, text_
 from transformer.documents.slices import Slices
 
 _FIELD = re.compile(
-    r"^(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"
+    r"^[ \t]*+(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"
     r'(?P<value>"(?:[^"\\\n]|\\.)*+"(?:[ \t]*\r?\n[ \t]*"(?:[^"\\\n]|\\.)*+")*+)',
     re.MULTILINE,
 )
@@ -24,6 +24,7 @@ _LANGUAGE = re.compile(r'("Language:[ \t]*+)[^"\\]*+(?=\\n")')
 _CHARSET = re.compile(r"(?<=charset=)[\w-]++")
 _CHARSET_NAMED = re.compile(rb"(?<=charset=)(?i:iso-?8859|windows-|cp|latin-?\d|koi8)[\w-]*+")
 HEAD = 4096  # bytes of a file in which its encoding is named
+_BETWEEN = re.compile(r"\s*+(?:<!--|\Z)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
 _ESCAPED = re.compile(r"\\[ntr\"\\]")
 _WRITTEN = {char: code for code, char in _ESCAPES.items()}
@@ -99,9 +100,9 @@ class _Catalogue:
         return self._ends[start]
 
     def after(self, place: int) -> int:
-        """What follows a token, white space apart."""
+        """What follows a token, white space and comments apart."""
         later = range(place + 1, len(self.tokens))
-        return next((p for p in later if self.tokens[p].source.strip()), place)
+        return next((p for p in later if not _BETWEEN.match(self.tokens[p].source)), place)
 
     def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
         """A copy of tokens behind a place, and something around it."""

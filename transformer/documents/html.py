@@ -37,7 +37,7 @@ _PARSED = re.compile(
 _HTML_PIECE, _XML_PIECE = (
     re.compile(
         rf"(?P<text>(?:[^<]++|<(?![A-Za-z/!?]))++)|(?P<tag>{_TAG.pattern})"
-        rf"|(?P<kept>(?s:<!--.*?-->|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
+        rf"|(?P<kept>(?s:<!--(?:-?>|.*?--!?>)|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
         r"|(?P<block><(?!/?[A-Za-z]|!--|!\[CDATA\[|\?)[^>]*+>)"
     )
     for cdata, instruction in ((">", ">"), (r"\]\]>", r"\?>"))

@@ -30,6 +30,7 @@ _LINK_END = re.compile(rf"\]{_TARGET}")
 _IMAGE = re.compile(rf"!\[(?:[^\[\]\\]++|\\.|\[[^\[\]]*+\])*+\]{_TARGET}")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _STAYING = {"code_inline": _CODE, "image": _IMAGE}
+_LINE_END = re.compile(r"\n|\r(?!\n)")
 _BREAK = re.compile(r" *+\\?\n[ \t]*+")
 _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a line's beginning
 
@@ -47,6 +48,7 @@ def _write(text: str, source: str) -> str:
     """A text with a backslash before the signs that would mean something, and did not before."""
     signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
+    text = re.sub(r"&(?=#?\w++;)", "&amp;", text)
     for sign in signs:
         text = text.replace(sign, f"\\{sign}")
     if _BLOCK.match(source):
@@ -67,7 +69,7 @@ def opened(text: str, options: Options) -> Written:
     start = head.end() if head else 0
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     parser.inline.ruler.before("text", "stays", _stays)
-    lines = text[start:].split("\n")
+    lines = _LINE_END.split(text[start:])
     offsets = [start]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)

@@ -21,9 +21,11 @@ _DECLARED = re.compile(
     + rb"|\s*+(?=<)(?!<\?xml[^<>]*encoding)(?s:.){0,1024}?<meta\s[^<>]*?charset" + _LABEL,
     re.IGNORECASE,
 )  # fmt: skip
-_CODE = re.compile(  # letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st; names
+# Letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st; names; formulas of tables.
+_CODE = re.compile(
     r"\s*+(?:(?!\d++(?:st|nd|rd|th)\b)(?=[!-~]*?\d)(?=[!-~]*?[A-Za-z])[!-~]++"
-    r"|(?i:id|url|es|en)|(?:application|audio|font|image|text|video)/[\w.+-]++)\s*+"
+    r"|(?i:id|url|es|en|sep=)|=[A-Z][\w.]*+\(.*"
+    r"|(?:application|audio|font|image|text|video)/[\w.+-]++)\s*+"
 )
 TYPED = re.compile(  # an argument of an ICU message, sound or not
     r"\{\s*+[\w.-]++[\s,]++(?:(?:plural|select|selectordinal)\b"

@@ -85,6 +85,7 @@ def json_lines(text: str, options: Options) -> Written:
 
 
 _check_json = functools.partial(json.loads, parse_int=str)  # of any number of digits
+_decoded = json.JSONDecoder(strict=False).decode
 
 
 def _json_strings(text: str, options: Options) -> Written:
@@ -97,7 +98,7 @@ def _json_strings(text: str, options: Options) -> Written:
         elif sign in "}]":
             key = keys.pop()
         elif sign[0] == '"':
-            said = json.loads(sign, strict=False)
+            said = _decoded(sign)
             if _KEY.match(text, match.end()) and keys:
                 key = said
                 continue

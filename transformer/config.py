@@ -8,6 +8,7 @@ import dataclasses
 import ipaddress
 import itertools
 import operator
+import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -55,7 +56,7 @@ def reject(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) ->
     """
     rules = dict(rules)
     for bound, names in bounds.items():
-        for name in names.split():
+        for name in map(sys.intern, names.split()):  # Python keeps each name that is looked up
             value = getattr(config, name)
             rules[f"{bound.format(name)}, not {value}"] = _is_within(bound, value)
     for name, hint in typing.get_type_hints(type(config)).items():

@@ -43,6 +43,15 @@ def test_an_output_that_is_full_or_closed_is_one_line(command: str, said: str) -
     assert err.startswith(f"translate: {said}")
 
 
+def test_standard_input_is_not_replaced_by_its_translation(tmp_path: Path) -> None:
+    lines = tmp_path / "a.txt"
+    lines.write_text("Hola.\n")
+    code, err = shell(f"$translate -o {lines} <{lines}")
+    assert (code, err) == (2, f"translate: expected --output elsewhere: {lines} is what is read\n")
+    assert lines.read_text() == "Hola.\n"
+    assert shell(f"$translate -o {lines} <&-")[0] == 2  # closed: told as ever
+
+
 def test_what_would_go_to_a_closed_standard_error_is_dropped() -> None:
     assert shell("$translate --from es --to es hola 2>&-") == (2, "")
 

@@ -102,6 +102,16 @@ def _check(args: argparse.Namespace) -> None:
     if args.output:
         with able_to(f"write {args.output}"):
             args.output.resolve().parent.stat()
+        if not (args.text or args.input) and _is_standard_input(args.output):
+            raise UserError(f"expected --output elsewhere: {args.output} is what is read")
+
+
+def _is_standard_input(path: Path) -> bool:
+    """Whether `< path` was said: its lines would be replaced by their translations."""
+    try:
+        return path.is_file() and os.path.samestat(path.stat(), os.fstat(0))
+    except OSError:  # it is closed
+        return False
 
 
 def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:

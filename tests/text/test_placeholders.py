@@ -45,6 +45,13 @@ FOUND = [  # a text and what is protected in it
     ("Firma: ____ Día: __/__ Cap. I ...... 5, pues.... y/o",
      ["blank ____", "blank __/__", "blank ......", "number 5"]),
     ("and/or, a.m./p.m., p. ej. y etc.", []),
+    (f"Firma: {'aBc+/' * 20}== (fin) {'a' * 63}", [f"token {'aBc+/' * 20}=="]),
+    ("El commit da39a3ee5e6b4b0d3255bfef95601890afd80709, o ES9121000418450200051332.",
+     ["token da39a3ee5e6b4b0d3255bfef95601890afd80709", "token ES9121000418450200051332"]),
+    ("La clave es 550e8400-e29b-41d4-a716-446655440000: pásame key=eyJhbGciOi5cCI6Ikp",
+     ["token 550e8400-e29b-41d4-a716-446655440000", "token key=eyJhbGciOi5cCI6Ikp"]),
+    ("Ese B2B-Marketing-Management, el post-COVID-19-2020 y el 978-84-376-0494-7",
+     ["number 19-2020", "number 978-84-376-0494-7"]),
     ("Te dije que no.Y ya está: Sr.López/Ruiz", []),
 ]  # fmt: skip
 

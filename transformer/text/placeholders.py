@@ -14,6 +14,15 @@ from transformer.config import SLOTS
 
 AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
+UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
+_TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
+# A hash, a UUID, the number of an account: they change between letters and digits three times,
+# more than `B2B-Marketing` does, or are letters and ten digits.
+_MIXED = (
+    rf"(?=(?:(?:(?![A-Za-z]\d|\d[A-Za-z])[{_TOKEN}])*+[{_TOKEN}]){{3}})"
+    rf"|(?=[0-9_+/=-]*+[A-Za-z])(?=(?:(?:(?!\d)[{_TOKEN}])*+\d){{10}})"
+)
+
 # Possessive repeats, and lookbehinds that let a search begin at one place of a run only, keep
 # it linear in the length of the text. At one place the first alternative that fits is taken.
 _FIND = re.compile(
@@ -29,6 +38,8 @@ _FIND = re.compile(
     r"""|(?<![\w@./-])(?:[\w-]++\.)+"""
     r"""(?:[a-z]{2,12}+(?::\d{1,5}+)?/[^\s<>"`]*+|(?:com|org|net|edu|gov)(?![\w@-]))"""
     r"""|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>"|]*+)"""
+    rf"""|(?P<token>(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{UNBROKEN},}}+"""
+    rf"""|(?:{_MIXED})[{_TOKEN}]++))"""
     r"""|(?P<blank>_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+)"""  # to fill in
     r"""|(?P<number>(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w))"""
     r"""|(?s:[^\W_]++\s*+|.)"""  # passed over at once: a long search lets no other thread work

@@ -52,11 +52,14 @@ _STARTER = {
     r"|I|If|In|Is|Its?|Many|Most|My|No|Not|Now|On|One|Our|She|Since|So|Some|Such|That|The|Their"
     r"|Then|There|These|They|This|Those|Thus|To|Until|We|What|When|Where|Which|While|Who|Why|You",
 }
-_CUTS = (  # where to halve, best first: at a clause, at white space, between two characters
+_CUTS = (  # where to halve, best first: at a clause, at white space
     r"(?<!\s)(?:(?<=[;:,)])\s++|\s++(?=(?:y|e|o|u|ni|pero|que|porque|and|or|but|that|because)\s))",
     r"\s++",
-    r"(?<!\u200d)(?![\u0300-\u036f\u200d\u20d0-\u20ff\ufe0f\U0001f3fb-\U0001f3ff\udc00-\udfff])",
 )
+_CHARACTERS = re.compile(  # where one ends and another begins
+    r"(?<!\u200d)(?![\u0300-\u036f\u200d\u20d0-\u20ff\ufe0f\U0001f3fb-\U0001f3ff\udc00-\udfff])"
+)
+_NEAR = 100  # characters of the middle
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,8 +207,11 @@ def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 def _halves(piece: str) -> Span:
     """Where the left part ends and where the right part begins."""
     size = len(piece)
-    for pattern, margin in zip(_CUTS, (size // 4, 1, 1), strict=True):
+    for pattern, margin in zip(_CUTS, (size // 4, 1), strict=True):
         gaps = [m.span() for m in re.finditer(pattern, piece)]
         if inner := [gap for gap in gaps if margin <= gap[0] <= size - margin]:
             return min(inner, key=lambda gap: abs(sum(gap) - size))
-    return size // 2, size // 2
+    near = range(max(1, size // 2 - _NEAR), min(size, size // 2 + _NEAR))
+    places = (at for at in near if _CHARACTERS.match(piece, at))
+    at = min(places, key=lambda at: abs(2 * at - size), default=size // 2)
+    return at, at

@@ -17,7 +17,7 @@ from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
-from transformer.text.placeholders import find, overlapping
+from transformer.text.placeholders import UNBROKEN, find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
@@ -46,7 +46,8 @@ Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
-_MARKED = re.compile(r"[`<{%$@/#:]|__|\.(?:\w|\.{4})")  # one of these is in all that `find` finds
+# One of these is in all that `find` finds, but for what is unbroken.
+_MARKED = re.compile(r"[`<{%$@/#:]|__|\d[A-Za-z]|[A-Za-z]\d|\.(?:\w|\.{4})")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
@@ -143,7 +144,7 @@ class GuardedTranslator(TextTranslator):
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
         found: Spans = []
-        if _MARKED.search(text):
+        if len(text) >= UNBROKEN or _MARKED.search(text):
             found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
         spans = [*found]
         for run in self._foreign.finditer(text):

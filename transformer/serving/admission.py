@@ -130,9 +130,8 @@ async def _gone(request: Request) -> None:
 class Loops:
     """Event loops in threads of their own, for what computes before or after it waits.
 
-    Each coroutine runs on the loop that has the fewest; they are started when first needed. The
-    loop of the connections never waits for one of them: threads change places after a thousandth
-    of a second.
+    Each coroutine runs on the loop that has the fewest. The loop of the connections never waits
+    for one of them: threads change places after a thousandth of a second.
     """
 
     def __init__(self, n: int = N_LOOPS) -> None:
@@ -141,8 +140,8 @@ class Loops:
 
     async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What the coroutine gives; to cancel this cancels it. Called from one loop only."""
-        if len(self._loops) < self._n and all(self._loops.values()):
-            self._start()
+        if not self._loops:
+            self.start()
         loop = min(self._loops, key=lambda other: self._loops[other])
         self._loops[loop] += 1
         try:
@@ -150,11 +149,13 @@ class Loops:
         finally:
             self._loops[loop] -= 1
 
-    def _start(self) -> None:
-        loop = asyncio.new_event_loop()
-        loop.set_exception_handler(lambda *_: None)  # its message may hold text
-        threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
-        self._loops[loop] = 0
+    def start(self) -> None:
+        """Starts the threads."""
+        for _ in range(self._n):
+            loop = asyncio.new_event_loop()
+            loop.set_exception_handler(lambda *_: None)  # its message may hold text
+            threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
+            self._loops[loop] = 0
 
     def close(self) -> None:
         """Ends the threads."""

@@ -92,7 +92,7 @@ class Api:
         guesses = [detected(text)[0] for text in texts if request.source == "auto"]
         sources = [guess["language"] for guess in guesses] or [request.source] * len(texts)
         pairs = [check_pair((source, request.target), self._pairs) for source in sources]
-        self._metrics.characters.inc(sum(map(len, texts)))
+        self._metrics.characters(sum(map(len, texts)))
         translations = await self._each(request, pairs)
 
         def given(of: Callable[[Translation], Any]) -> Any:
@@ -169,7 +169,7 @@ class Api:
         texts = [passage.text for passage in passages]
         check_size(texts, self._limits.file_char_limit)
         pair = check_pair((source, target), self._pairs)
-        self._metrics.characters.inc(sum(map(len, texts)))
+        self._metrics.characters(sum(map(len, texts)))
         warnings: tuple[str, ...] = ()
         if source != target:
             filled, warnings = await self._service.fill(passages, pair, how)

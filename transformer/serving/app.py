@@ -14,6 +14,7 @@ import re
 import signal
 import socket
 import sys
+import urllib.parse
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
@@ -29,7 +31,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHos
 import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.access import RequestError
-from transformer.serving.admission import Admission, Answer
+from transformer.serving.admission import N_LOOPS, Admission, Answer
 from transformer.serving.api import Api
 from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
@@ -67,9 +69,12 @@ TIDYING = 30.0  # seconds from one tidying of memory to the next
 GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 
+PATHS = (*POSTS, *GETS, *PAGES, "/translate_file", SCHEMA)
+
+
 def _route(path: str) -> str:
     """What a path is counted as: nothing that a client has made up."""
-    if path in (*POSTS, *GETS, *PAGES, "/translate_file", SCHEMA):
+    if path in PATHS:
         return path
     return "/download_file" if path.startswith("/download_file/") else "other"
 
@@ -81,6 +86,8 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     async def life(_: FastAPI) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(LoopErrors())
         await asyncio.to_thread(service.start)
+        admission.loops.start()
+        await asyncio.gather(_prepared(), *(admission.loops.run(_prepared) for _ in range(N_LOOPS)))
         tidying = asyncio.create_task(_tidied(api))
         yield
         tidying.cancel()
@@ -98,6 +105,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     for path, file in PAGES.items():
         app.add_route(path, _tour if file == TOUR else _file(file), methods=["GET"])
     app.openapi()  # made now, not when it is first asked for
+    metrics.expect((*PATHS, "/download_file", "other"))
 
     refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
     for kind in (*refused, ClientDisconnect):
@@ -128,8 +136,16 @@ async def _tidied(api: Api) -> None:
         await asyncio.sleep(TIDYING)
         api.tidy()
         gc.collect()
+        # Of names that were looked up each holds the memory around it, a MiB.
+        getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
         if (glibc := _glibc()) is not None:
             await asyncio.to_thread(glibc.malloc_trim, 0)
+
+
+async def _prepared() -> None:
+    """Makes now what lasts of a loop: made among requests it would hold the memory around it."""
+    await run_in_threadpool(urllib.parse.unquote, "%20")  # which fills a table
+    await asyncio.to_thread(int)
 
 
 def _glibc() -> ctypes.CDLL | None:
@@ -141,11 +157,15 @@ def _glibc() -> ctypes.CDLL | None:
 class _BehindProxy(ProxyHeadersMiddleware):
     """Believes the headers of the proxies that were named, and no other's."""
 
+    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
+        super().__init__(app, trusted_hosts)
+        self._is_behind = bool(trusted_hosts)
+
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Passes a request on, with the address under which the client knows this server."""
         if scope["type"] == "http":
             host = ""
-            if scope["client"] and scope["client"][0] in self.trusted_hosts:
+            if self._is_behind and scope["client"] and scope["client"][0] in self.trusted_hosts:
                 headers = {name: value.decode("latin1") for name, value in scope["headers"]}
                 host = headers.get(b"x-forwarded-host") or headers.get(b"host", "")
             if not re.fullmatch(r"[\w.-]{1,255}(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", host):
@@ -153,7 +173,8 @@ class _BehindProxy(ProxyHeadersMiddleware):
                 name = f"[{name}]" if ":" in name else name
                 host = f"{name}:{port}" if port else name
             scope["own_host"] = host
-        await super().__call__(scope, receive, send)
+        # Without a proxy nothing remembers who has called.
+        await (super().__call__ if self._is_behind else self.app)(scope, receive, send)
 
 
 class Json(JSONResponse):

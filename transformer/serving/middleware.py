@@ -4,20 +4,30 @@ Plain ASGI. What a client has made up (a path, a text) is neither counted nor lo
 """
 
 import logging
+import math
+import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from array import array
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
-    Gauge,
     Histogram,
     PlatformCollector,
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.utils import floatToGoString
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
@@ -34,6 +44,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
 }
+N_STATUSES = 600
 PIECE = 2**16  # bytes of an answer that are sent at once: a connection keeps a copy of them
 LONGEST = 500  # characters of a refusal, which may name what a stranger sent
 HELD = 2**28  # bytes of all requests that are being read and answered, together
@@ -44,38 +55,84 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
+class Distribution:
+    """How many values are at most as large as each bound, and their sum; in memory that stays."""
+
+    def __init__(self, bounds: Sequence[float] = Histogram.DEFAULT_BUCKETS) -> None:
+        self._bounds = (*bounds, math.inf) if bounds[-1] < math.inf else tuple(bounds)
+        self._counts, self._sum = array("q", [0] * len(self._bounds)), array("d", [0])
+
+    def add(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum[0] += value
+
+    def put(self, family: HistogramMetricFamily, *labels: str) -> HistogramMetricFamily:
+        counts = zip(map(floatToGoString, self._bounds), accumulate(self._counts), strict=True)
+        family.add_metric(labels, [*counts], self._sum[0])
+        return family
+
+
 class Metrics:
-    """What a server counts, in the format of Prometheus; never a text."""
+    """What a server counts, in the format of Prometheus; never a text.
+
+    Counted in arrays: a new number for each request, as Prometheus's own counters have it, keeps
+    the MiB of memory in which it happens to stand.
+    """
 
     def __init__(self, waiting: Callable[[], int]) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        labels = ("route", "status")
-        self.requests = Counter("translate_requests", "requests", labels, registry=registry)
-        self.seconds = Histogram(
-            "translate_request_seconds", "from request to answer", ("route",), registry=registry
-        )
-        self.characters = Counter("translate_characters", "characters taken", registry=registry)
-        self._batch = Histogram(
-            "translate_batch_sentences", "sentences of a batch", registry=registry,
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
-        )  # fmt: skip
-        self._batch_seconds = Histogram(
-            "translate_batch_seconds", "time of a batch", registry=registry
-        )
-        queue = Gauge("translate_waiting_sentences", "sentences not begun", registry=registry)
-        queue.set_function(waiting)
+        self._waiting, self._lock = waiting, threading.Lock()
+        self._statuses, self._seconds = dict[str, "array[int]"](), dict[str, Distribution]()
+        self._characters = array("q", [0])
+        self._batch, self._batch_seconds = Distribution([2**n for n in range(8)]), Distribution()
+        registry.register(self)
+
+    def expect(self, routes: Iterable[str]) -> None:
+        """Makes room for these routes."""
+        for route in routes:
+            self._statuses[route] = array("q", [0] * N_STATUSES)
+            self._seconds[route] = Distribution()
 
     def batch(self, size: int, seconds: float) -> None:
         """Counts a batch."""
-        self._batch.observe(size)
-        self._batch_seconds.observe(seconds)
+        with self._lock:
+            self._batch.add(size)
+            self._batch_seconds.add(seconds)
+
+    def characters(self, number: int) -> None:
+        """Counts characters that were taken."""
+        with self._lock:
+            self._characters[0] += number
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Counts an answer."""
-        self.requests.labels(route, str(status)).inc()
-        self.seconds.labels(route).observe(seconds)
+        with self._lock:
+            self._statuses[route][status] += 1
+            self._seconds[route].add(seconds)
+
+    def collect(self) -> Iterator[Metric]:
+        """All of it, as Prometheus's library asks for it."""
+        requests = CounterMetricFamily("translate_requests", "requests", labels=("route", "status"))
+        seconds = HistogramMetricFamily(
+            "translate_request_seconds", "from request to answer", labels=("route",)
+        )
+        for route, counts in self._statuses.items():
+            for status, count in enumerate(counts):
+                if count:
+                    requests.add_metric((route, str(status)), count)
+            if any(counts):
+                self._seconds[route].put(seconds, route)
+        yield from (requests, seconds)
+        taken = self._characters[0]
+        yield CounterMetricFamily("translate_characters", "characters taken", taken)
+        of_batch = HistogramMetricFamily("translate_batch_sentences", "sentences of a batch")
+        yield self._batch.put(of_batch)
+        of_batch = HistogramMetricFamily("translate_batch_seconds", "time of a batch")
+        yield self._batch_seconds.put(of_batch)
+        name = "translate_waiting_sentences"
+        yield GaugeMetricFamily(name, "sentences not begun", self._waiting())
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""

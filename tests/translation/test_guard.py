@@ -237,8 +237,28 @@ def test_what_the_model_finds_hopeless_is_tried_with_beams(
         return Candidate(text=text, score=score, tokens=("▁a",) * 4)
 
     translator = GuardedTranslator(Spoken(plain, says))
-    (result,) = translator.translate(["La casa es azul."], DecodeConfig(scores=False))
+    (result,) = translator.translate(["la casa es azul."], DecodeConfig(scores=False))
     assert (result.text, result.warnings) == (text, warnings)
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "text"),
+    [
+        ("Ayer cesaron a siete.", "seven were dismissed.", "Seven were dismissed."),
+        ("«Hoy no hay pan.»", '"there\'s no bread."', '"There\'s no bread."'),
+        ("ayer cesaron a siete.", "seven were dismissed.", "seven were dismissed."),
+        ("El 43 por ciento dijo no.", "43 percent said no.", "43 percent said no."),
+        ("El iPhone es caro, dijo.", "iPhone is dear, he said.", "iPhone is dear, he said."),
+        ("En `ls` hay un fallo.", f"{SLOTS[0]} has a bug.", "`ls` has a bug."),
+        ("La web ejemplo.com no va.", f"{SLOTS[0]} is down.", "ejemplo.com is down."),
+    ],
+)
+def test_a_translation_begins_with_a_capital_where_its_source_does(
+    plain: Translator, source: str, said: str, text: str
+) -> None:
+    spoken = Spoken(plain, lambda *_: Candidate(text=said, score=-0.1, tokens=("▁a",) * 4))
+    (result,) = GuardedTranslator(spoken).translate([source], DecodeConfig(scores=False))
+    assert result.text == text
 
 
 def test_a_word_that_nobody_wrote_gives_way_to_one_that_is_known(speaks: Speaks) -> None:

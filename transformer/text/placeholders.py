@@ -16,6 +16,11 @@ AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
 UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
 _TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
+_FILE = (  # what its name ends in
+    "avif|bat|bmp|cfg|conf|cpp|css|csv|dll|docx?|epub|exe|flac|gif|gz|html?|ics|ini|ipynb|jpe?g|jsonl?"
+    "|js|log|md|mkv|mov|mp[34]|od[pst]|pdf|php|png|po|pptx?|py|rar|rtf|sh|sql|srt|svg|tar|tex|txt|tiff?"
+    "|tsv|vtt|wav|webp|xlsx?|xml|ya?ml|zip"
+)
 # A hash, a UUID, the number of an account: they change between letters and digits three times,
 # more than `B2B-Marketing` does, or are letters and ten digits.
 _MIXED = (
@@ -32,14 +37,16 @@ _FIND = re.compile(
     r"""|\{[\w.:,!\[\]%+-]{0,40}+\}"""
     r"""|(?<![\d%])%(?:\(\w{1,60}+\)|\d{1,2}\$)?[-+0\#]{0,2}\d{0,3}(?:\.\d{1,2})?l{0,2}"""
     r"""[sdiufgxXc@](?!\w)"""
+    r"""|(?<!\w)(?:Ctrl|Alt|Cmd|Shift|Mayús|Win|Fn)(?:\s?\+\s?\w{1,10}+)++"""
     r"""|(?<![\w$])\$[a-z_]\w*+|(?<![\w:]):[a-z]{1,40}+_\w++)"""
     r"""|(?P<email>(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+)"""
     r"""|(?P<url>(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])[^\s<>"`]++"""
     r"""|(?<![\w@./-])(?:[\w-]++\.)+"""
-    r"""(?:[a-z]{2,12}+(?::\d{1,5}+)?/[^\s<>"`]*+|(?:com|org|net|edu|gov)(?![\w@-]))"""
+    rf"""(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"""
     r"""|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>"|]*+)"""
     rf"""|(?P<token>(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{UNBROKEN},}}+"""
-    rf"""|(?:{_MIXED})[{_TOKEN}]++))"""
+    rf"""|(?:{_MIXED})[{_TOKEN}]++)"""
+    r"""|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w))"""
     r"""|(?P<blank>_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+)"""  # to fill in
     r"""|(?P<number>(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w))"""
     r"""|(?s:[^\W_]++\s*+|.)"""  # passed over at once: a long search lets no other thread work

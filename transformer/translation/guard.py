@@ -47,7 +47,7 @@ Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
 # One of these is in all that `find` finds, but for what is unbroken.
-_MARKED = re.compile(r"[`<{%$@/#:]|__|\d[A-Za-z]|[A-Za-z]\d|\.(?:\w|\.{4})")
+_MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))

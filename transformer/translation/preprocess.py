@@ -28,6 +28,7 @@ Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
+_BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +90,22 @@ class ModelInput:
             if place > 0:
                 output = begins_like(output, text)
             texts.append(output)
-        text = self.sentence.before + "".join(texts) + self.sentence.after
-        return self._begun(text) if self.sentence.terms else text
+        return self._begun(self.sentence.before + "".join(texts) + self.sentence.after)
 
     def _begun(self, text: str) -> str:
-        """With the capital that the source begins with, unless a term has capitals of its own."""
-        first = _LETTER.search(text)
-        if first is None or not first.group().islower() or not self.sentence.is_raised:
+        """With the capital that the source begins with, unless what is kept stands there.
+
+        A term without capitals of its own takes one.
+        """
+        first = _BEGINNING.match(text)
+        if first is None or not first[1].islower() or not self.sentence.is_raised:
             return text
-        at = first.start()
-        if any(text.startswith(t, at) and not t.islower() for t, _ in self.sentence.terms):
+        if self.sentence.style == "small":  # the capital is ours
             return text
+        at, terms = first.start(1), {target for target, _ in self.sentence.terms}
+        for token in self.sentence.kept:
+            if text.startswith(token, at) and not (token in terms and token.islower()):
+                return text
         return text[:at] + capitalised(text[at:])
 
     def _cased(self, text: str) -> str:

@@ -242,6 +242,41 @@ def test_what_the_model_finds_hopeless_is_tried_with_beams(
 
 
 @pytest.mark.parametrize(
+    ("source", "said", "text", "lang"),
+    [
+        ("es a las 16:30 h (hora local).", "is at 16:30 p.m. (local time).",
+         "is at 4:30 p.m. (local time).", "en"),
+        ("de 9:00 a 14:00 h", "from 9:00 to 14:00 a.m.", "from 9:00 to 2:00 p.m.", "en"),
+        ("at 11:30 p.m., not 16:30", "a las 11:30 p.m., no 16:30", "a las 11:30 p.m., no 16:30",
+         "es"),
+        ("invoice no. 24, 2nd copy", "factura n.o 24, 2.a copia",
+         "factura n.º 24, 2.ª copia", "es"),
+        ("see 5.a and b.o", "véase 5.a y b.o", "véase 5.a y b.o", "es"),
+        ("D. Juan Pérez", ".D. Juan Pérez", "D. Juan Pérez", "en"),
+        ("con .NET va bien", ".NET works well", ".NET works well", "en"),
+    ],
+)  # fmt: skip
+def test_a_translation_is_written_as_its_language_writes_it(
+    plain: Translator, source: str, said: str, text: str, lang: str
+) -> None:
+    spoken = Spoken(plain, lambda *_: Candidate(text=said, score=-0.1, tokens=("▁a",) * 4))
+    guarded = GuardedTranslator(spoken)
+    guarded.tgt_lang = lang
+    (result,) = guarded.translate([source], DecodeConfig(scores=False))
+    assert result.text == text
+
+
+def test_degrees_are_read_with_either_sign(plain: Translator) -> None:
+    def says(text: str, _: DecodeConfig) -> Candidate:
+        return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
+
+    texts = ["a 180 ºC y -5º F", "el 3.º C de la calle"]
+    results = GuardedTranslator(Spoken(plain, says)).translate(texts, DecodeConfig(scores=False))
+    assert [result.text for result in results] == ["a 180 °C y -5° F", texts[1]]
+    assert [result.source for result in results] == texts
+
+
+@pytest.mark.parametrize(
     ("source", "said", "text"),
     [
         ("Ayer cesaron a siete.", "seven were dismissed.", "Seven were dismissed."),

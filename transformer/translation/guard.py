@@ -48,6 +48,9 @@ Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the fir
 
 # One of these is in all that `find` finds, but for what is unbroken.
 _MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
+_DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
+_ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
+_LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
@@ -115,7 +118,7 @@ class GuardedTranslator(TextTranslator):
         return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:
-        text, spans = sentence.text, sentence.kept
+        text, spans = _DEGREE.sub(r"\1°", sentence.text), sentence.kept
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         read = preprocess.read(text, spans, "".join(edges), sentence.terms)
@@ -243,6 +246,12 @@ class GuardedTranslator(TextTranslator):
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
+        candidates = tuple(
+            dataclasses.replace(candidate, text=written)
+            if (written := _written(sentence.text, candidate.text, self.tgt_lang)) != candidate.text
+            else candidate
+            for candidate in candidates
+        )
         if sentence.terms and self.tgt_lang == "es":
             from transformer.translation.terms import agreeing
 
@@ -288,6 +297,23 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
     plain = unicodedata.normalize("NFKC", sign)
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
+
+
+def _written(source: str, text: str, lang: str) -> str:
+    """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
+
+    The pieces have no º, and an hour of the afternoon is taken for one of twelve.
+    """
+    if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
+        text = text[1:]
+    if lang == "es" and (".o" in text or ".a" in text):
+        return _ORDINAL.sub(
+            lambda found: found[0] if found[0] in source else f"{found[1]}.{'ºª'[found[2] == 'a']}",
+            text,
+        )
+    if lang == "en":
+        return _LATE.sub(lambda found: f"{int(found[1]) - 12}{found[2]} p.m.", text)
+    return text
 
 
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:

@@ -266,14 +266,36 @@ def test_a_translation_is_written_as_its_language_writes_it(
     assert result.text == text
 
 
-def test_degrees_are_read_with_either_sign(plain: Translator) -> None:
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a 180 ºC y -5º F", "a 180 °C y -5° F"),
+        ("el 3.º C de la calle", "el 3.º C de la calle"),
+        ("casa nº5 y Nº 6, no º", "casa n.º 5 y N.º 6, no º"),
+        ("im\xadpor\xadtan\xadte ex‑rey ―sí―", "importante ex-rey —sí—"),
+    ],
+)
+def test_signs_that_a_corpus_hardly_has_are_read_as_usual_ones(
+    plain: Translator, text: str, read: str
+) -> None:
     def says(text: str, _: DecodeConfig) -> Candidate:
         return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
 
-    texts = ["a 180 ºC y -5º F", "el 3.º C de la calle"]
-    results = GuardedTranslator(Spoken(plain, says)).translate(texts, DecodeConfig(scores=False))
-    assert [result.text for result in results] == ["a 180 °C y -5° F", texts[1]]
-    assert [result.source for result in results] == texts
+    (result,) = GuardedTranslator(Spoken(plain, says)).translate([text], DecodeConfig(scores=False))
+    assert (result.source, result.text) == (text, read)
+
+
+def test_words_with_letters_of_other_languages_are_kept(plain: Translator) -> None:
+    text, said = "El rey Håkon vio Łódź y Thị Hà, São Paulo y a Müller.", list[str]()
+
+    def says(text: str, _: DecodeConfig) -> Candidate:
+        said.append(text)
+        return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
+
+    (result,) = GuardedTranslator(Spoken(plain, says)).translate([text], DecodeConfig(scores=False))
+    assert result.text == text
+    a, b, c, d = SLOTS[:4]
+    assert said == [f"El rey {a} vio {b} y {c} Hà, {d} Paulo y a Müller."]
 
 
 @pytest.mark.parametrize(
@@ -284,11 +306,15 @@ def test_degrees_are_read_with_either_sign(plain: Translator) -> None:
         ("ayer cesaron a siete.", "seven were dismissed.", "seven were dismissed."),
         ("El 43 por ciento dijo no.", "43 percent said no.", "43 percent said no."),
         ("El iPhone es caro, dijo.", "iPhone is dear, he said.", "iPhone is dear, he said."),
+        ("El empresario Baťa vio.", f"The businessman of{SLOTS[0]}saw.",
+         "The businessman of Baťa saw."),
+        ("Un Baťade y el 5<b>a</b>", f"A {SLOTS[0]}of and 5{SLOTS[1]}a{SLOTS[2]}",
+         "A Baťade of and 5<b>a</b>"),
         ("En `ls` hay un fallo.", f"{SLOTS[0]} has a bug.", "`ls` has a bug."),
         ("La web ejemplo.com no va.", f"{SLOTS[0]} is down.", "ejemplo.com is down."),
     ],
-)
-def test_a_translation_begins_with_a_capital_where_its_source_does(
+)  # fmt: skip
+def test_a_translation_has_the_capital_and_the_spaces_of_its_source(
     plain: Translator, source: str, said: str, text: str
 ) -> None:
     spoken = Spoken(plain, lambda *_: Candidate(text=said, score=-0.1, tokens=("▁a",) * 4))
@@ -326,7 +352,8 @@ def test_the_nth_best_come_along(plain: Translator) -> None:
     ("text", "found"),
     [
         ("Me gusta 東京, 😀 y Привет: 5 € – “ñandú” ǅ", ["東京", "😀", "Привет"]),
-        ("© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´", [*"©½²‰₡――´"]),
+        ("© 2024: ½ taza, 5 m², 3 ‰, ₡20, ―sí― 3º, ¿no?… ´", [*"©½²‰₡´"]),
+        ("x ≤ 3 → α, ¥5, 久 y ¿Łódź‑2?", [*"≤→α¥久"]),
         ("a | b, § 4, x^2, ~5, b\\c, X® ±2, a_b [c] {d} `e`, 4 °C, 5 €", [*"|§^~\\®±"]),
     ],
 )

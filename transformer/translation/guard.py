@@ -49,15 +49,25 @@ Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the fir
 # One of these is in all that `find` finds, but for what is unbroken.
 _MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
+_NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
+# A soft hyphen, and marks that stand for usual ones.
+_UNUSUAL = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
+# A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
+_LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
+_NAME = re.compile(
+    r"(?<![^\W\d_])(?:(?![RARE])[^\W\d_])*+[RARE][^\W\d_]*+".replace(
+        "RARE", f"{_LETTERS}\u1e00-\u1eff"
+    )
+)
 _ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
 _LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
     for c in map(chr, range(a, b))
-    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”–—…€£°_`[]{}"
+    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”‐‑‒–—―…€£°_`[]{}"
 ]
-_RARE = {*"|\\^~§©®±"}  # the vocabulary has them, a corpus hardly: a model writes others
+_RARE = {*"|\\^~§©®±¥¦′⁄"}  # the vocabulary has them, a corpus hardly: a model writes others
 
 
 class GuardedTranslator(TextTranslator):
@@ -118,11 +128,12 @@ class GuardedTranslator(TextTranslator):
         return doubts
 
     def _read(self, sentence: Segment) -> SourceSentence:
-        text, spans = _DEGREE.sub(r"\1°", sentence.text), sentence.kept
+        text, spans = sentence.text, sentence.kept
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         read = preprocess.read(text, spans, "".join(edges), sentence.terms)
-        return self._spelt(read, sentence.is_as_typed)
+        parts = tuple((part if is_kept else _usual(part), is_kept) for part, is_kept in read.parts)
+        return self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
 
     def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
@@ -149,6 +160,8 @@ class GuardedTranslator(TextTranslator):
         found: Spans = []
         if len(text) >= UNBROKEN or _MARKED.search(text):
             found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+        names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
+        found = sorted([*found, *(name for name in names if not overlapping(*name, found))])
         spans = [*found]
         for run in self._foreign.finditer(text):
             invisible = not unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")
@@ -278,16 +291,14 @@ class GuardedTranslator(TextTranslator):
 
 
 def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Finds what the vocabulary cannot write: emoji, other scripts, rare signs, slots in the text.
+    """Finds what a model cannot write: emoji, other scripts, rare signs, slots in the text.
 
-    Latin letters and marks are left to the model, which has bytes for the rare ones.
+    That the vocabulary has a piece of another script does not mean that a corpus has taught it.
     """
-    pictures = {c for c in tokenizer.alphabet if c >= "\u2190" and unicodedata.category(c) == "So"}
-    known = tokenizer.alphabet - pictures - _RARE - {*SLOTS}
-    others = "".join(sorted(c for c in known if c > "\u024f"))
+    known = tokenizer.alphabet - _RARE - {*SLOTS}
     signs = "".join(c for c in _SIGNS if not _is_written(c, known))
     return re.compile(
-        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u2000-\\u206f\\u20a0-\\u20cf{re.escape(others)}]"
+        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf]"
         f"|[{re.escape(signs)}])"
         "[^\\s\\x00-\\u024f\\u2010-\\u2027]*"
     )
@@ -297,6 +308,12 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
     plain = unicodedata.normalize("NFKC", sign)
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
+
+
+def _usual(text: str) -> str:
+    """A text with the signs that a corpus has: 180 °C, n.º 5, no soft hyphens."""
+    text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
+    return text.translate(_UNUSUAL)
 
 
 def _written(source: str, text: str, lang: str) -> str:

@@ -84,13 +84,23 @@ class ModelInput:
             output = self._cased(next(translated))
             for glued in _glued(self.sentence.parts).values():
                 output = output.replace(f"{glued} ", glued)
-            output = restore(output, self.originals)
+            output = restore(self._apart(text, output), self.originals)
             if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
             if place > 0:
                 output = begins_like(output, text)
             texts.append(output)
         return self._begun(self.sentence.before + "".join(texts) + self.sentence.after)
+
+    def _apart(self, text: str, output: str) -> str:
+        """With the spaces of the source between words and words that are kept."""
+        for number, original in enumerate(self.originals):
+            c = slot(number)
+            if original[0].isalpha() and not re.search(rf"[^\W\d_]{c}", text):
+                output = re.sub(rf"(?<=[^\W\d_]){c}", f" {c}", output)
+            if original[-1].isalpha() and not re.search(rf"{c}[^\W\d_]", text):
+                output = re.sub(rf"{c}(?=[^\W\d_])", f"{c} ", output)
+        return output
 
     def _begun(self, text: str) -> str:
         """With the capital that the source begins with, unless what is kept stands there.

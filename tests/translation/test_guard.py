@@ -273,6 +273,7 @@ def test_a_translation_is_written_as_its_language_writes_it(
         ("el 3.º C de la calle", "el 3.º C de la calle"),
         ("casa nº5 y Nº 6, no º", "casa n.º 5 y N.º 6, no º"),
         ("im\xadpor\xadtan\xadte ex‑rey ―sí―", "importante ex-rey —sí—"),
+        ("la o\ufb01cina del cafe\u0301", "la oficina del café"),
     ],
 )
 def test_signs_that_a_corpus_hardly_has_are_read_as_usual_ones(

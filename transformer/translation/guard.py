@@ -50,8 +50,9 @@ Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the fir
 _MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
-# A soft hyphen, and marks that stand for usual ones.
+# A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
 _UNUSUAL = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
+_UNUSUAL |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
 _NAME = re.compile(
@@ -298,7 +299,7 @@ def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
     known = tokenizer.alphabet - _RARE - {*SLOTS}
     signs = "".join(c for c in _SIGNS if not _is_written(c, known))
     return re.compile(
-        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf]"
+        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf\\ufb00-\\ufb06]"
         f"|[{re.escape(signs)}])"
         "[^\\s\\x00-\\u024f\\u2010-\\u2027]*"
     )
@@ -313,7 +314,7 @@ def _is_written(sign: str, known: Set[str]) -> bool:
 def _usual(text: str) -> str:
     """A text with the signs that a corpus has: 180 °C, n.º 5, no soft hyphens."""
     text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
-    return text.translate(_UNUSUAL)
+    return unicodedata.normalize("NFC", text.translate(_UNUSUAL))
 
 
 def _written(source: str, text: str, lang: str) -> str:

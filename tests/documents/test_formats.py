@@ -311,7 +311,7 @@ def test_control_characters_stay_where_they_were() -> None:
     page = "uno \0 dos\u202etres <b>cua\x07tro</b>"
     document = read(page, ".html")
     filled, _ = asyncio.run(fill(document.passages, translate))
-    assert document.write(filled).decode() == "UNO \0 DOS\u202eTRES <b>CUA\x07TRO</b>"
+    assert document.write([*filled]).decode() == "UNO \0 DOS\u202eTRES <b>CUA\x07TRO</b>"
     assert asked == ["uno ", " dos", "tres ", "cua", "tro"]
 
 

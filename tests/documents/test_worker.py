@@ -24,7 +24,7 @@ def workers() -> Iterator[Workers]:
 
 
 def read(workers: Workers, content: bytes | str, suffix: str) -> tuple[Passage, ...]:
-    return asyncio.run(workers.read(content, suffix, Options()))
+    return (*asyncio.run(workers.read(content, suffix, Options())),)
 
 
 def bomb(size: int, filling: bytes) -> bytes:

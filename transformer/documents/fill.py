@@ -4,17 +4,26 @@ A sentence with marks is looked into, for its attention tells where the words we
 does not tell, or what must stay does not come out once, the stretches between are translated.
 """
 
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.config import DecodeConfig
 from transformer.documents import formats
-from transformer.documents.passages import KEPT, Options, Passage, has_words, marked_text
+from transformer.documents.passages import (
+    AT_ONCE,
+    KEPT,
+    Options,
+    Packed,
+    Passage,
+    has_words,
+    marked_text,
+)
 from transformer.documents.passages import plain as text_of_marked
 from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
 
@@ -43,9 +52,8 @@ class Part:
 
 Translate = Callable[[Sequence[str]], Awaitable[Sequence["Said | Translation"]]]
 Inspect = Callable[[str], Awaitable[Sequence[Part]]]
-Filled = tuple[list[MarkedText], tuple[str, ...]]
+Filled = tuple[Packed[MarkedText], tuple[str, ...]]
 
-AT_ONCE = 256  # passages
 # What no model writes where it stood: control characters, marks of direction, half characters.
 _CONTROLS = re.compile(
     "([\x00-\x08\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]+)"
@@ -55,19 +63,18 @@ _FIXED = re.compile(rf"({KEPT.pattern.replace('(', '(?:')}|{_CONTROLS.pattern[1:
 
 
 async def fill(
-    passages: Sequence[Passage], translate: Translate, inspect: Inspect | None = None
+    passages: Iterable[Passage], translate: Translate, inspect: Inspect | None = None
 ) -> Filled:
     """A translation for each passage, in order, and the warnings of them all.
 
     Some hundred are asked for at once, so that who else waits has a turn between.
     """
-    filled: list[MarkedText] = []
-    warnings: list[str] = []
-    for start in range(0, len(passages), AT_ONCE):
-        more, own = await _fill(passages[start : start + AT_ONCE], translate, inspect)
-        filled += more
-        warnings += own
-    return filled, tuple(dict.fromkeys(warnings))
+    filled, warnings, rest = Packed[MarkedText](), dict[str, None](), iter(passages)
+    while some := [*itertools.islice(rest, AT_ONCE)]:
+        more, own = await _fill(some, translate, inspect)
+        filled.extend(more)
+        warnings |= dict.fromkeys(own)
+    return filled, tuple(warnings)
 
 
 async def _fill(
@@ -194,7 +201,7 @@ def translate_file(
 
     document = formats.read(content, PurePath(name).suffix, options or Options())
     filling = fill(document.passages, translated, inspected if inspect else None)
-    return document.write(_run(filling)[0])
+    return document.write([*_run(filling)[0]])
 
 
 def aligned_parts(

@@ -3,8 +3,9 @@
 import codecs
 import html
 import itertools
+import pickle
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -34,6 +35,30 @@ TYPED = re.compile(  # an argument of an ICU message, sound or not
 _NUMBER = re.compile(r"(?<=&#)0*(\d{1,9})\d*+")
 KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
+
+
+AT_ONCE = 256
+
+
+class Packed(Generic[T]):
+    """Many items, kept as the pickles of some hundred each, in order.
+
+    As objects they need several times the memory, and a server that many ask does not get it back.
+    """
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._pickles: list[bytes] = []
+        self.extend(items)
+
+    def extend(self, items: Iterable[T]) -> None:
+        """Adds items."""
+        rest = iter(items)
+        while some := [*itertools.islice(rest, AT_ONCE)]:
+            self._pickles.append(pickle.dumps(some))
+
+    def __iter__(self) -> Iterator[T]:
+        for some in self._pickles:
+            yield from pickle.loads(some)
 
 
 @dataclass(frozen=True, slots=True)

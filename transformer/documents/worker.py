@@ -7,6 +7,7 @@ nothing between two requests: a file is read once for its passages and once more
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from multiprocessing.connection import Connection
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from transformer.config import UserError
 from transformer.documents import formats
-from transformer.documents.passages import Options, Passage
+from transformer.documents.passages import Options, Packed, Passage
 from transformer.text.markup import MarkedText
 
 N_PROCESSES = 2
@@ -50,18 +51,16 @@ class Workers:
         for _ in range(n):
             self._idle.put(Process(__name__, str(memory), str(idle)))
 
-    async def read(
-        self, content: bytes | str, suffix: str, options: Options
-    ) -> tuple[Passage, ...]:
+    async def read(self, content: bytes | str, suffix: str, options: Options) -> Packed[Passage]:
         """The passages of a file; UserError for one that cannot be read within the limits."""
         reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
-        return tuple(
+        return Packed(
             Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
-            for text, marks, kept in map(json.loads, reply.splitlines())
+            for text, marks, kept in map(json.loads, io.BytesIO(reply))
         )
 
     async def write(
-        self, content: bytes | str, suffix: str, options: Options, filled: Sequence[MarkedText]
+        self, content: bytes | str, suffix: str, options: Options, filled: Iterable[MarkedText]
     ) -> bytes:
         """The same file with its passages translated, read with the same options."""
         return await asyncio.wrap_future(self.submit(content, suffix, options, filled))
@@ -71,7 +70,7 @@ class Workers:
         content: bytes | str,
         suffix: str,
         options: Options,
-        filled: Sequence[MarkedText] | None,
+        filled: Iterable[MarkedText] | None,
     ) -> "Future[bytes]":
         """Passages, a line of JSON each, or the file; waits for its turn in a thread of its own."""
         formats.format_of(suffix)
@@ -165,7 +164,7 @@ def _reply(job: bytes) -> bytes:
     try:
         document = formats.read(content, suffix, Options(**options))
         if filled is not None:
-            return b"f" + document.write(filled)
+            return b"f" + document.write([*filled])
         # A line each: what is read in C at once keeps every other thread from its work.
         lines = (json.dumps((each.text, each.marks, each.kept)) for each in document.passages)
         return b"p" + "\n".join(lines).encode()

@@ -7,20 +7,23 @@ import importlib.util
 import re
 import secrets
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy
 
 from transformer.config import ServeConfig
 from transformer.documents import formats
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import Options, encoding_of
+from transformer.documents.passages import Options, Packed, Passage, encoding_of
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
 from transformer.serving.maps import MappedTranslation
 from transformer.serving.outbox import Outbox
 from transformer.serving.service import (
+    DETECT_CHARS,
     Pair,
     Reading,
     Service,
@@ -163,18 +166,17 @@ class Api:
         options = Options("" if source == "auto" else source, target, columns)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detected(" ".join(passage.text for passage in passages))[0]["language"]
+            source = detected(_beginning(passages))[0]["language"]
             options = Options(source, target, columns)
             passages = await self._workers.read(content, suffix, options)
-        texts = [passage.text for passage in passages]
-        check_size(texts, self._limits.file_char_limit)
+        size = check_size((p.text for p in passages), self._limits.file_char_limit)
         pair = check_pair((source, target), self._pairs)
-        self._metrics.characters(sum(map(len, texts)))
+        self._metrics.characters(size)
         warnings: tuple[str, ...] = ()
         if source != target:
             filled, warnings = await self._service.fill(passages, pair, how)
         else:
-            filled = [split_at_marks(passage.text, passage.marks) for passage in passages]
+            filled = Packed(split_at_marks(passage.text, passage.marks) for passage in passages)
         written = await self._workers.write(content, suffix, options, filled)
         note, suffix = formats.FORMATS[suffix].note, formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
@@ -258,11 +260,22 @@ class Api:
         }
 
 
-def check_size(texts: Sequence[str], limit: int) -> None:
-    """Refuses more characters than the limit."""
+def _beginning(passages: Iterable[Passage]) -> str:
+    """As much text as tells its language."""
+    text = ""
+    for passage in passages:
+        text += f"{passage.text} "
+        if len(text) >= DETECT_CHARS:
+            break
+    return text
+
+
+def check_size(texts: Iterable[str], limit: int) -> int:
+    """How many characters there are; refuses more than the limit."""
     size = sum(map(len, texts))
     if size > limit:
         raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")
+    return size
 
 
 def _n_numbers(part: Part, with_maps: bool) -> int:
@@ -310,20 +323,16 @@ def part_json(part: Part, with_maps: bool) -> schema.Part:
         (word.text, word.first, word.last, round(p, 4))
         for word, p in zip(aligned.target_words, aligned.confidence(), strict=True)
     ]
-    answer["alignment"] = _rounded(aligned.alignment())
+    shape = len(aligned.target_words), len(aligned.source_words)
+    rows: Any = numpy.array(aligned.alignment(), "float32").reshape(shape)
+    answer["alignment"] = rows  # as those below: an array is written row by row
     if with_maps:
         mapped = cast(MappedTranslation, aligned)
         answer["sourcePieces"] = list(mapped.source_pieces)
         answer["targetPieces"] = list(mapped.target_pieces)
         answer["probabilities"] = [round(p, 5) for p in mapped.probabilities]
         answer["steps"] = [[(piece, round(p, 5)) for piece, p in step] for step in mapped.steps]
-        answer["encoder"] = _rounded(mapped.encoder)
-        answer["decoder"] = _rounded(mapped.decoder)
-        answer["cross"] = _rounded(mapped.cross)
+        answer["encoder"] = mapped.encoder
+        answer["decoder"] = mapped.decoder
+        answer["cross"] = mapped.cross
     return answer
-
-
-def _rounded(values: Any) -> Any:
-    if isinstance(values, list):
-        return [_rounded(value) for value in values]
-    return round(values, 3) if isinstance(values, float) else _rounded(values.tolist())

@@ -182,10 +182,17 @@ class Json(JSONResponse):
 
     def render(self, content: Any) -> bytes:
         """UTF-8 without white space."""
-        encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        encoder = json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_numbers
+        )
         text = io.StringIO()  # a million numbers are a million strings: none is kept
         text.writelines(encoder.iterencode(content))
         return text.getvalue().encode()
+
+
+def _numbers(array: Any) -> list[Any]:
+    """What an array holds, row by row: as lists all of it would be a million numbers at once."""
+    return [*array] if array.ndim > 1 else [round(number, 3) for number in array.tolist()]
 
 
 async def _refused(_: Request, error: Exception) -> Response:

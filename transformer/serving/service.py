@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from transformer.config import DecodeConfig
@@ -98,7 +98,7 @@ class Service:
         return layout if how.spelling else layout.as_typed()
 
     async def fill(
-        self, passages: Sequence[Passage], pair: Pair, how: Reading = AS_USUAL
+        self, passages: Iterable[Passage], pair: Pair, how: Reading = AS_USUAL
     ) -> Filled:
         """The translations of a file's passages, their marks in their places; and warnings."""
         return await fill(

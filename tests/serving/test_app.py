@@ -110,6 +110,28 @@ def test_languages_health_and_settings(client: Any) -> None:
     assert settings["language"]["source"] == {"code": "es", "name": "Spanish"}
 
 
+def test_counts_are_written_as_prometheus_reads_them() -> None:
+    middleware = pytest.importorskip("transformer.serving.middleware")
+    metrics = middleware.Metrics(lambda: 3)
+    metrics.expect(["/a", "/b"])
+    for seconds in (0.02, 0.025, 100.0):
+        metrics.request("/a", 200, seconds)
+    metrics.batch(3, 0.5)
+    text = metrics.text().decode()
+    for line in (
+        'translate_requests_total{route="/a",status="200"} 3.0',
+        'translate_request_seconds_bucket{le="0.01",route="/a"} 0.0',
+        'translate_request_seconds_bucket{le="0.025",route="/a"} 2.0',
+        'translate_request_seconds_bucket{le="+Inf",route="/a"} 3.0',
+        'translate_request_seconds_count{route="/a"} 3.0',
+        'translate_request_seconds_sum{route="/a"} 100.045',
+        'translate_batch_sentences_bucket{le="4.0"} 1.0',
+        "translate_waiting_sentences 3.0",
+    ):
+        assert f"\n{line}\n" in text
+    assert "/b" not in text
+
+
 def test_requests_are_counted(client: Any) -> None:
     def counted(name: str) -> float:
         text = client("GET", "/metrics").text

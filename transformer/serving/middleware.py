@@ -63,10 +63,12 @@ class Distribution:
         self._counts, self._sum = array("q", [0] * len(self._bounds)), array("d", [0])
 
     def add(self, value: float) -> None:
+        """Counts a value."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum[0] += value
 
     def put(self, family: HistogramMetricFamily, *labels: str) -> HistogramMetricFamily:
+        """The family, with this distribution in it."""
         counts = zip(map(floatToGoString, self._bounds), accumulate(self._counts), strict=True)
         family.add_metric(labels, [*counts], self._sum[0])
         return family

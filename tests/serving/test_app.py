@@ -246,7 +246,7 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
 
 
 def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformer.serving import api, app, outbox
+    from transformer.serving import admission, api, app, outbox
 
     class Held:
         def __init__(self) -> None:
@@ -260,7 +260,7 @@ def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.Mo
         asked._outbox.put("a.txt", b"old", "b.txt")
         assert asked._outbox.get("a.txt") == (b"old", "b.txt")
         held = weakref.ref(Held())
-        tidying = asyncio.ensure_future(app._tidied(asked))
+        tidying = asyncio.ensure_future(app._tidied(asked, admission.Loops()))
         while held() or api.known_glossary.cache_info().currsize or asked._outbox.get("a.txt"):
             await asyncio.sleep(0.01)
         tidying.cancel()

@@ -8,7 +8,7 @@ import asyncio
 import json
 import threading
 import urllib.parse
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -156,6 +156,9 @@ class Loops:
             loop.set_exception_handler(lambda *_: None)  # its message may hold text
             threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
             self._loops[loop] = 0
+
+    def __iter__(self) -> Iterator[asyncio.AbstractEventLoop]:
+        return iter(self._loops)
 
     def close(self) -> None:
         """Ends the threads."""

@@ -31,7 +31,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHos
 import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.access import RequestError
-from transformer.serving.admission import N_LOOPS, Admission, Answer
+from transformer.serving.admission import N_LOOPS, Admission, Answer, Loops
 from transformer.serving.api import Api
 from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
 from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
@@ -88,7 +88,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         await asyncio.to_thread(service.start)
         admission.loops.start()
         await asyncio.gather(_prepared(), *(admission.loops.run(_prepared) for _ in range(N_LOOPS)))
-        tidying = asyncio.create_task(_tidied(api))
+        tidying = asyncio.create_task(_tidied(api, admission.loops))
         yield
         tidying.cancel()
         await asyncio.to_thread(service.stop)
@@ -130,16 +130,28 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     return app
 
 
-async def _tidied(api: Api) -> None:
+async def _tidied(api: Api, loops: Loops) -> None:
     """Gives back, now and then, what no request needs any more: the allocator would keep it."""
     while True:
         await asyncio.sleep(TIDYING)
         api.tidy()
+        for loop in (asyncio.get_running_loop(), *loops):
+            loop.call_soon_threadsafe(_forget_timers, loop)
+        await asyncio.sleep(0.1)
         gc.collect()
         # Of names that were looked up each holds the memory around it, a MiB.
         getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
         if (glibc := _glibc()) is not None:
             await asyncio.to_thread(glibc.malloc_trim, 0)
+
+
+def _forget_timers(loop: asyncio.AbstractEventLoop) -> None:
+    """A loop keeps timers that were cancelled until their time, if they are not many: now they are.
+
+    Those of files have ten minutes.
+    """
+    for _ in range(200):
+        loop.call_later(3600, int).cancel()
 
 
 async def _prepared() -> None:

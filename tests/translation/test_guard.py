@@ -266,6 +266,10 @@ def test_a_translation_is_written_as_its_language_writes_it(
     assert result.text == text
 
 
+def echo(text: str, _: DecodeConfig) -> Candidate:
+    return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [
@@ -279,19 +283,16 @@ def test_a_translation_is_written_as_its_language_writes_it(
 def test_signs_that_a_corpus_hardly_has_are_read_as_usual_ones(
     plain: Translator, text: str, read: str
 ) -> None:
-    def says(text: str, _: DecodeConfig) -> Candidate:
-        return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
-
-    (result,) = GuardedTranslator(Spoken(plain, says)).translate([text], DecodeConfig(scores=False))
+    (result,) = GuardedTranslator(Spoken(plain, echo)).translate([text], DecodeConfig(scores=False))
     assert (result.source, result.text) == (text, read)
 
 
 def test_words_with_letters_of_other_languages_are_kept(plain: Translator) -> None:
     text, said = "El rey Håkon vio Łódź y Thị Hà, São Paulo y a Müller.", list[str]()
 
-    def says(text: str, _: DecodeConfig) -> Candidate:
+    def says(text: str, decode: DecodeConfig) -> Candidate:
         said.append(text)
-        return Candidate(text=text, score=-0.1, tokens=("▁a",) * 4)
+        return echo(text, decode)
 
     (result,) = GuardedTranslator(Spoken(plain, says)).translate([text], DecodeConfig(scores=False))
     assert result.text == text

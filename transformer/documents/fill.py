@@ -4,7 +4,6 @@ A sentence with marks is looked into, for its attention tells where the words we
 does not tell, or what must stay does not come out once, the stretches between are translated.
 """
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -16,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transformer.config import DecodeConfig
 from transformer.documents import formats
 from transformer.documents.passages import (
-    AT_ONCE,
     KEPT,
     Options,
     Packed,
     Passage,
     has_words,
     marked_text,
+    some_at_once,
 )
 from transformer.documents.passages import plain as text_of_marked
 from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
@@ -69,8 +68,8 @@ async def fill(
 
     Some hundred are asked for at once, so that who else waits has a turn between.
     """
-    filled, warnings, rest = Packed[MarkedText](), dict[str, None](), iter(passages)
-    while some := [*itertools.islice(rest, AT_ONCE)]:
+    filled, warnings = Packed[MarkedText](), dict[str, None]()
+    for some in some_at_once(passages):
         more, own = await _fill(some, translate, inspect)
         filled.extend(more)
         warnings |= dict.fromkeys(own)

@@ -37,7 +37,14 @@ KEPT = re.compile(r"<(\d{1,5})/>")
 STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
 
 
-AT_ONCE = 256
+AT_ONCE = 256  # items
+
+
+def some_at_once(items: Iterable[T]) -> Iterator[list[T]]:
+    """The items in order, in lists of some hundred."""
+    rest = iter(items)
+    while some := [*itertools.islice(rest, AT_ONCE)]:
+        yield some
 
 
 class Packed(Generic[T]):
@@ -52,9 +59,7 @@ class Packed(Generic[T]):
 
     def extend(self, items: Iterable[T]) -> None:
         """Adds items."""
-        rest = iter(items)
-        while some := [*itertools.islice(rest, AT_ONCE)]:
-            self._pickles.append(pickle.dumps(some))
+        self._pickles.extend(map(pickle.dumps, some_at_once(items)))
 
     def __iter__(self) -> Iterator[T]:
         for some in self._pickles:

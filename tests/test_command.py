@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import errno
 import io
+import os
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, Mock
@@ -13,6 +14,7 @@ import pytest
 from transformer.command import (
     Errors,
     Progress,
+    able_to,
     add_arguments,
     from_arguments,
     read_lines,
@@ -211,6 +213,18 @@ def test_an_input_that_breaks_off_is_told_as_such() -> None:
     broken = MagicMock(__iter__=Mock(side_effect=OSError(errno.EIO, "broken")))
     with pytest.raises(UserError, match=r"^cannot read name: broken$"):
         next(read_lines(broken, "name"))
+
+
+def test_a_library_that_stumbles_after_a_full_disk_hides_it_not() -> None:
+    """Arrow's writer, closed by an error, is closed once more."""
+    message = r"^cannot write it: No space left on device$"
+    with pytest.raises(UserError, match=message), able_to("write it"):  # noqa: PT012
+        try:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            raise ValueError("I/O operation on closed file")
+    with pytest.raises(ValueError, match="a defect"), able_to("write it"):
+        raise ValueError("a defect")
 
 
 def test_what_a_full_standard_error_does_not_take_ends_no_work(

@@ -235,8 +235,12 @@ def able_to(do: str) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        raise UserError(f"cannot {do}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        # A library that tidies up after one may stumble over its own closed files.
+        cause = error if isinstance(error, OSError) else error.__context__
+        if not isinstance(cause, OSError):
+            raise
+        raise UserError(f"cannot {do}: {cause.strerror or cause}") from error
 
 
 def _output() -> Any:

@@ -32,6 +32,7 @@ from transformer.corpus.prepare import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.optimizer import learning_rate
 from transformer.training.run import Ending
+from transformer.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 
@@ -210,6 +211,39 @@ def test_a_full_disk_is_one_line_and_the_run_ends_as_if_it_had_not_been(
     assert state(folder) == straight
 
 
+def test_a_disk_without_room_for_a_checkpoint_shows_before_the_first_step(
+    start: Start, straight: dict[str, Any], small_disk: Path, fill: Callable[[Path], Path]
+) -> None:
+    filler = fill(small_disk)
+    with pytest.raises(UserError, match=r"^cannot write .*/last: "):
+        start(small_disk / "run", max_steps=N_STEPS).run()
+    filler.unlink()
+    start(small_disk / "run", max_steps=N_STEPS).run()
+    assert state(small_disk / "run") == straight
+
+
+def test_a_run_killed_before_its_first_save_but_one_begins_again(
+    start: Start, straight: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint of step 0 stands for none: steps/ of later steps may be there."""
+    save, settings = Trainer._save_last, {"eval_every": 2, "average": 3, "save_every": 100}
+
+    def save_once(trainer: Trainer) -> None:
+        if trainer.state.step:
+            raise KeyboardInterrupt
+        save(trainer)
+
+    monkeypatch.setattr(Trainer, "_save_last", save_once)
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path, max_steps=5, **settings).run()
+    monkeypatch.setattr(Trainer, "_save_last", save)
+    assert {path.name for path in tmp_path.iterdir()} >= {"last", "steps"}
+    trainer = start(tmp_path, max_steps=N_STEPS, **settings)
+    assert (trainer.state.step, trainer.state.best) == (0, None)
+    trainer.run()
+    assert state(tmp_path) == straight
+
+
 def test_moments_that_are_not_finite_are_refused(start: Start, tmp_path: Path) -> None:
     start(tmp_path, max_steps=2).run()
     path = tmp_path / "last" / "training.safetensors"
@@ -247,6 +281,7 @@ def test_other_folders_beside_those_kept_do_not_count(start: Start, tmp_path: Pa
         ("model.safetensors", "gone"),
         ("config.json", "gone"),
         ("tokenizer.model", "flip"),
+        ("", "gone"),  # the whole folder
     ],
 )
 def test_a_broken_last_checkpoint_offers_the_newest_that_is_whole(
@@ -254,9 +289,11 @@ def test_a_broken_last_checkpoint_offers_the_newest_that_is_whole(
 ) -> None:
     start(tmp_path, max_steps=6, eval_every=2, average=5).run()
     path = tmp_path / "last" / name
-    whole = path.read_bytes()
-    content = {"flip": bytes([whole[0] ^ 1]) + whole[1:], "cut": whole[:-1], "gone": b""}[damage]
-    path.unlink() if damage == "gone" else path.write_bytes(content)
+    if damage == "gone":
+        path.unlink() if name else shutil.rmtree(path)
+    else:
+        whole = path.read_bytes()
+        path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:] if damage == "flip" else whole[:-1])
     for step, broken in ((6, []), (4, [tmp_path / "steps/step-00000006", tmp_path / "best"])):
         for folder in broken:
             (folder / "model.safetensors").write_bytes(b"nonsense")

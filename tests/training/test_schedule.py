@@ -180,6 +180,8 @@ def test_what_the_pace_decides_is_decided_once(
 
     def keep(trainer: Trainer) -> None:
         save(trainer)
+        if not trainer.state.step:
+            return  # nothing is decided yet
         saved.append(tmp_path / f"killed-{len(saved)}")
         shutil.copytree(tmp_path / "straight", saved[-1])
         clock.pace = 1.0 if len(saved) < 2 else 0.001

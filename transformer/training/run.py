@@ -223,6 +223,11 @@ class RunFolder:
             card, (tensors, dataclasses.asdict(state)),
         )  # fmt: skip
 
+    @property
+    def has_last(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return existing(self.path / LAST) is not None
+
     def restore(
         self,
         model: nn.Module,
@@ -233,10 +238,15 @@ class RunFolder:
         """Puts weights and moments back as the last checkpoint holds them, where there is one.
 
         Or as `source` holds them, the moments zero where it has none. A checkpoint that is
-        broken is a UserError, which names the newest one of the run that is whole.
+        broken, or gone while others are there, is a UserError, which names the newest one of the
+        run that is whole.
         """
         folder = source or existing(self.path / LAST)
         if folder is None:
+            if others := [path for path in (self.path / STEPS, self.path / BEST) if path.exists()]:
+                raise UserError(
+                    f"expected {self.path / LAST} beside {others[0]} ({self._way_out()})"
+                )
             return None
         try:
             opened, state, tensors = self._read(folder)

@@ -88,6 +88,8 @@ class Trainer:
         runtime.keep_freed_memory()
         runtime.remember_shapes()
         self.folder.path.mkdir(parents=True, exist_ok=True)
+        if not self.folder.has_last:
+            self._save_last()  # what cannot be written shows now, not after an hour
         self._started = time.monotonic() - self.state.seconds
         self._begin_stretch()
         with runtime.StopRequest() as stop:

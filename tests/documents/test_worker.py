@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 import signal
 import threading
 import time
@@ -105,6 +106,21 @@ def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> 
     assert len({second.pid, third.pid, fourth.pid}) == 3
     assert all(process.poll() is not None for process in processes)
     assert len(held) == 2**29
+
+
+def test_a_process_that_ended_itself_is_forgotten() -> None:
+    workers = Workers(2, idle=0.2)
+    workers.start()
+    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    (process,) = (each._process for each in workers._idle.queue if each._process)
+    workers.tidy()
+    assert process.returncode is None or process.poll() == 0, "it was ended"
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    workers.tidy()
+    assert process.returncode == 0
+    assert [each._process for each in workers._idle.queue] == [None, None]
+    assert read(workers, b"hola", ".txt") == (Passage("hola"),)
+    workers.close()
 
 
 def test_what_needs_too_much_memory_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
@@ -153,6 +154,23 @@ def test_batches_are_observed(work: Upper) -> None:
     scheduler.submit("k", ["a", "b"]).result(30)
     scheduler.stop()
     assert [size for size, _ in seen] == [2]
+
+
+def test_what_was_done_is_not_held() -> None:
+    class Text(str):
+        __slots__ = ("__weakref__",)
+
+    scheduler = Scheduler(lambda key, items: [len(item) for item in items], budget=4)
+    scheduler.start()
+    text = Text("of a user")
+    held = weakref.ref(text)
+    assert scheduler.submit("k", [text]).result(30) == [9]
+    del text
+    end = time.monotonic() + 30
+    while held() and time.monotonic() < end:
+        time.sleep(0.001)
+    assert held() is None
+    scheduler.stop()
 
 
 def test_many_threads_each_get_their_own(scheduler: Scheduler) -> None:

@@ -16,6 +16,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
@@ -47,9 +48,16 @@ class Workers:
         """`n` at once, each with its limits, ended after `idle` seconds without work."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
+        self._n = n
         self._idle: queue.LifoQueue[Process] = queue.LifoQueue()
         for _ in range(n):
             self._idle.put(Process(__name__, str(memory), str(idle)))
+
+    def start(self) -> None:
+        """Begins the threads, which else begin with the first files."""
+        all_there = threading.Barrier(self._n)
+        for _ in range(self._n):
+            self._threads.submit(all_there.wait)
 
     async def read(self, content: bytes | str, suffix: str, options: Options) -> Packed[Passage]:
         """The passages of a file; UserError for one that cannot be read within the limits."""
@@ -92,6 +100,16 @@ class Workers:
         if kind == b"e":
             raise UserError(more.decode(errors="replace"))
         return more
+
+    def tidy(self) -> None:
+        """Forgets the processes that have ended themselves."""
+        free = list[Process]()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                free.append(self._idle.get_nowait())
+        for process in free:
+            process.tidy()
+            self._idle.put(process)
 
     def close(self) -> None:
         """Ends the processes, after what they do."""
@@ -139,6 +157,11 @@ class Process:
             )  # fmt: skip
         self._connection = Connection(ours.detach())
 
+    def tidy(self) -> None:
+        """Forgets a process that has ended itself, and the system, too."""
+        if self._process is not None and self._process.poll() is not None:
+            self.end()
+
     def end(self) -> None:
         """Kills the process, if there is one."""
         if self._process is not None:
@@ -146,6 +169,7 @@ class Process:
             self._process.kill()
             self._process.wait()
             self._process = None
+            del self._connection
 
     def __del__(self) -> None:
         self.end()

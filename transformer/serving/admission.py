@@ -9,6 +9,7 @@ import json
 import threading
 import urllib.parse
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -127,6 +128,13 @@ async def _gone(request: Request) -> None:
         pass
 
 
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
 class Loops:
     """Event loops in threads of their own, for what computes before or after it waits.
 
@@ -154,7 +162,8 @@ class Loops:
         for _ in range(self._n):
             loop = asyncio.new_event_loop()
             loop.set_exception_handler(lambda *_: None)  # its message may hold text
-            threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
+            loop.set_default_executor(ThreadPoolExecutor(1))  # for the outbox, a moment each
+            threading.Thread(target=_run, args=(loop,), name="requests", daemon=True).start()
             self._loops[loop] = 0
 
     def __iter__(self) -> Iterator[asyncio.AbstractEventLoop]:

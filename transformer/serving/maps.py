@@ -49,6 +49,10 @@ class Maps:
         self._process = Process("transformer.serving.maps")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maps")
 
+    def start(self) -> None:
+        """Begins the thread, which else begins with the first maps."""
+        self._thread.submit(int)
+
     async def of(
         self, langs: Direction, sentence: str, prefix: Sequence[int], decode: DecodeConfig
     ) -> MappedTranslation:
@@ -64,6 +68,10 @@ class Maps:
         if isinstance(made, UserError):
             raise made
         return MappedTranslation(**made)
+
+    def tidy(self) -> None:
+        """Forgets the process if it has ended itself."""
+        self._thread.submit(self._process.tidy)
 
     def close(self) -> None:
         """Ends the process, after what it does."""

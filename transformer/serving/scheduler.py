@@ -120,14 +120,17 @@ class Scheduler:
             job.waiting.clear()
 
     def _run(self) -> None:
-        while True:
+        while self._has_work():
             with self._changed:
-                self._changed.wait_for(lambda: self._jobs or self._stopping)
-                if not self._jobs:
-                    return
-                key, batch = self._next_batch()
-            if batch:
-                self._do(key, batch)
+                turn = self._next_batch()
+            if turn[1]:
+                self._do(*turn)
+            del turn  # no text is held while there is nothing to do
+
+    def _has_work(self) -> bool:
+        """Waits for something to do; False where the end has come, and all is done."""
+        with self._changed:
+            return bool(self._changed.wait_for(lambda: self._jobs or self._stopping) and self._jobs)
 
     def _next_batch(self) -> tuple[Hashable, list[tuple[_Job, int, Any]]]:
         """One item of each job of a key, then a second one, until the budget is spent."""

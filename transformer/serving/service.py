@@ -17,6 +17,7 @@ from transformer.text.glossary import Glossary
 from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
+from transformer.translation.faults import term_pattern
 from transformer.translation.translator import (
     GREEDY,
     Layout,
@@ -75,6 +76,12 @@ class Service:
         for pair in self.directions.available:
             self.directions.translator(pair).translate(["No."])
         self.scheduler.start()
+        self._maps.start()
+
+    def tidy(self) -> None:
+        """Drops what no request needs any more: an ended process, terms that were asked with."""
+        self._maps.tidy()
+        term_pattern.cache_clear()
 
     def stop(self) -> None:
         """Answers what was asked, then ends."""

@@ -182,9 +182,12 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_read_is_told_of(suffix: str, content: bytes, message: str) -> None:
+def test_what_cannot_be_read_is_told_of(
+    suffix: str, content: bytes, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(UserError, match=message):
         read(content, suffix, Options(max_bytes=MIB))
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ All that is no text stays as it was.
 import functools
 import importlib.util
 import io
+import logging
 import re
 import struct
 import zipfile
@@ -66,6 +67,7 @@ def _pdf(content: bytes, options: Options) -> Opened:
     """The paragraphs of a PDF; UserError where it has a password or no text."""
     import pypdf  # raises what comes where a file is broken
 
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong is told in one line
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted:

@@ -268,10 +268,11 @@ def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.Mo
     asyncio.run(asyncio.wait_for(tidied(), 60))
 
 
-def test_the_rehearsal_at_the_start_is_counted_nowhere(make: Any) -> None:
+@pytest.mark.parametrize("char_limit", [2, 1000])
+def test_the_rehearsal_at_the_start_is_counted_nowhere(make: Any, char_limit: int) -> None:
     from transformer.serving import app
 
-    client = make(begin=False)
+    client = make(begin=False, char_limit=char_limit)
     service, metrics = client.service, client.metrics
     service.scheduler._observe = metrics.batch
     begun = app.create_app(service, client.limits, metrics)

@@ -190,7 +190,8 @@ async def _rehearsed(app: FastAPI, api: Api) -> None:
         sent.put_nowait({"type": "http.request", "body": body})
         with contextlib.suppress(RequestError):  # a field is missing, or the key
             await routes({**scope, "path": path}, sent.get, send)
-    await api.prepare()
+    with contextlib.suppress(RequestError):  # three characters may be too many
+        await api.prepare()
 
 
 def _glibc() -> ctypes.CDLL | None:

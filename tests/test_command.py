@@ -174,7 +174,7 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     target, part = tmp_path / "out", tmp_path / "out.part"
 
     def interrupted() -> None:
-        with unlost(target, resume=False) as (write, _):
+        with unlost(target, resume=False) as (write, *_):
             write("first")
             write("second")
             raise KeyboardInterrupt
@@ -186,8 +186,9 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--resume goes on, or remove it"):
         unlost(target, resume=False).__enter__()
     part.write_text("first\nsecond\nthi")  # as after a full disk
-    with unlost(target, resume=True) as (write, n):
+    with unlost(target, resume=True) as (write, n, last):
         write("third")
+    assert last == "second"
     assert (n, target.read_text(), part.exists()) == (2, "first\nsecond\nthird\n", False)
     with (
         unlost(tmp_path / "both", resume=False),

@@ -143,6 +143,25 @@ def test_more_lines_than_the_input_has_are_not_its_translation(
     assert (part.read_text("utf-8"), (tmp_path / "out").exists()) == ("1\n2\n", False)
 
 
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_lines_of_another_input_are_told_when_it_is_gone_on(
+    random_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    source, target, part = tmp_path / "source.txt", tmp_path / "out", tmp_path / "out.part"
+    source.write_text("12\n34\n56\n", "utf-8")
+    again = ("--no-guard", *flags, "-i", source, "-o", target)
+    assert translate(random_checkpoint, *again) == 0
+    whole = target.read_text("utf-8")
+    for kept, told in ((whole.splitlines()[1], ""), ("other", "line 2 would now be another")):
+        target.unlink()
+        part.write_text(f"{whole.splitlines()[0]}\n{kept}\n", "utf-8")
+        assert translate(random_checkpoint, "--resume", *again) == 0
+        said = capsys.readouterr().err
+        assert told in said
+        assert bool(told) == ("would now be" in said)
+        assert target.read_text("utf-8").splitlines()[::2] == whole.splitlines()[::2]
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.html"])
 def test_a_folder_with_one_file_becomes_one_and_a_refused_one_leaves_nothing(
     random_checkpoint: Path, tmp_path: Path, name: str

@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import dataclasses
 import gc
+import itertools
 import json
 import os
 import re
@@ -238,7 +239,7 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     texts = list(_lines(args, args.input)[0])
     (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
     translator = opened.plain(langs)
-    with open_output(args.output, resume=False, by="") as (write, _):
+    with open_output(args.output, resume=False, by="") as (write, *_):
         for line in explained(translator, texts, args.attention, args.explain, decode):
             write(line)
 
@@ -251,14 +252,22 @@ def _translate_lines(
     lines, sample = _lines(args, source)
     langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
     by = "--resume" if args.json or decode.n_best == 1 else ""
-    with open_output(target, resume=args.resume, by=by) as (write, n_done):
+    with open_output(target, resume=args.resume, by=by) as (write, n_done, last):
         if progress.is_shown and source:
             with source.open("rb") as file:
                 progress.start(sum(1 for _ in file), n_done)
-        before = opened.passed(lines, n_done)
-        stream = opened.stream(lines, decode, langs, before=before)
-        for number, translation in enumerate(stream, n_done + 1):
-            for line in output_lines(translation, args.json, decode.n_best):
+        passed, before = opened.passed(lines, n_done)
+        stream = opened.stream(itertools.chain(passed, lines), decode, langs, before=before)
+        for number, translation in enumerate(stream, n_done + 1 - len(passed)):
+            made = output_lines(translation, args.json, decode.n_best)
+            if number == n_done:  # of the earlier run
+                if [last] != [*made]:
+                    progress.say(
+                        f"translate: line {n_done} would now be another: are input, model "
+                        f"and options those of before? If not, remove {target}.part"
+                    )
+                continue
+            for line in made:
                 write(line)
             progress.advance()
             if translation.warnings:

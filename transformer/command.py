@@ -249,22 +249,22 @@ def _output() -> Any:
     return sys.stdout
 
 
-Writer = tuple[Callable[[str], None], int]
+Writer = tuple[Callable[[str], None], int, str]
 
 
 @contextlib.contextmanager
 def open_output(target: Path | None, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
-    """Writes a line to standard output or a file; and how many lines are there already."""
+    """Writes a line to standard output or a file; how many are there already; the last of them."""
     if target is None:
         _output().reconfigure(encoding="utf-8", newline="\n")
         with able_to("write standard output"):
-            yield lambda line: print(line, flush=True), 0
+            yield lambda line: print(line, flush=True), 0, ""
     elif target.exists() and not target.is_file():  # a pipe or /dev/null
         with (
             able_to(f"write {target}"),
             target.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
         ):
-            yield lambda line: print(line, file=file), 0
+            yield lambda line: print(line, file=file), 0, ""
     else:
         with unlost(target.resolve(), resume=resume, by=by) as writer:
             yield writer
@@ -289,7 +289,7 @@ def open_whole(target: Path | None) -> Iterator[Callable[[bytes], object]]:
 
 @contextlib.contextmanager
 def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
-    """Writes a line to a file that takes its name when complete; and the lines it has already.
+    """Writes a line to a file that takes its name when complete; what it has already, as above.
 
     Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
     `resume` it is written on behind its last whole line; without, one that is there is a UserError.
@@ -305,7 +305,7 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
             if part.stat().st_size and not resume:
                 does = f"{by} goes on, or remove it" if by else "remove it"
                 raise UserError(f"{part} holds lines of an earlier run: {does}")
-            n_lines = _cut_to_lines(raw)
+            n_lines, last = _cut_to_lines(raw)
         except BaseException:
             raw.close()
             raise
@@ -317,7 +317,7 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
             file.write(f"{line}\n")
 
     try:
-        yield write, n_lines
+        yield write, n_lines, last
         with able_to(can):
             os.fsync(file.fileno())
             file.close()
@@ -332,15 +332,16 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
         raise
 
 
-def _cut_to_lines(file: IO[bytes]) -> int:
-    """Cuts what is behind the last line feed; returns the number of lines."""
+def _cut_to_lines(file: IO[bytes]) -> tuple[int, str]:
+    """Cuts what is behind the last line feed; returns the number of lines and the last."""
     n_lines = end = file.seek(0)
+    last = b""
     for line in file:
         if line.endswith(b"\n"):
-            n_lines, end = n_lines + 1, end + len(line)
+            n_lines, end, last = n_lines + 1, end + len(line), line
     file.truncate(end)
     file.seek(end)
-    return n_lines
+    return n_lines, last[:-1].decode(errors="replace")
 
 
 def tell(message: str, write: Callable[..., object] = print) -> None:

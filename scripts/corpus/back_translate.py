@@ -82,7 +82,7 @@ def write_file(
 
     `rows` makes as many rows of a chunk as it has texts; `jobs` chunks are made side by side.
     """
-    with unlost(output, resume=True, by="the same command") as (write, done):
+    with unlost(output, resume=True, by="the same command") as (write, done, _):
         n_rows, rest = max(0, done - 1), chunks(itertools.islice(texts, max(0, done - 1), None))
         if not done:
             write(header)

@@ -5,6 +5,7 @@ those of their direction and come back in their order.
 """
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -113,14 +114,16 @@ class Directions:
         """The direction of most of the texts of a file."""
         return Counter(self.recognised(texts) or self.available).most_common(1)[0][0]
 
-    def passed(self, texts: Iterator[str], n: int) -> Direction | None:
-        """The direction of the last of n texts, each after that before it; UserError for fewer."""
+    def passed(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
+        """The last of n texts, and the direction of the one before; UserError for fewer."""
         before: Direction | None = None
+        last: list[str] = []
         for i in range(n):
-            if (text := next(texts, None)) is None:
+            for text in last:
+                (before,) = self.recognised([text], before)
+            if not (last := [*itertools.islice(texts, 1)]):
                 raise UserError(f"expected an input with the {n} lines that are done, got {i}")
-            (before,) = self.recognised([text], before)
-        return before
+        return last, before
 
     def translate(
         self,

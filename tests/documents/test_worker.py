@@ -110,7 +110,6 @@ def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> 
 
 def test_a_process_that_ended_itself_is_forgotten() -> None:
     workers = Workers(2, idle=0.2)
-    workers.start()
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
     (process,) = (each._process for each in workers._idle.queue if each._process)
     workers.tidy()

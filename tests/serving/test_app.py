@@ -113,7 +113,7 @@ def test_languages_health_and_settings(client: Any) -> None:
 def test_counts_are_written_as_prometheus_reads_them() -> None:
     middleware = pytest.importorskip("transformer.serving.middleware")
     metrics = middleware.Metrics(lambda: 3)
-    metrics.begin(["/a", "/b"])
+    metrics.expect(["/a", "/b"])
     for seconds in (0.02, 0.025, 100.0):
         metrics.request("/a", 200, seconds)
     metrics.batch(3, 0.5)
@@ -266,24 +266,6 @@ def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.Mo
         tidying.cancel()
 
     asyncio.run(asyncio.wait_for(tidied(), 60))
-
-
-@pytest.mark.parametrize("char_limit", [2, 1000])
-def test_the_rehearsal_at_the_start_is_counted_nowhere(make: Any, char_limit: int) -> None:
-    from transformer.serving import app
-
-    client = make(begin=False, char_limit=char_limit)
-    service, metrics = client.service, client.metrics
-    service.scheduler._observe = metrics.batch
-    begun = app.create_app(service, client.limits, metrics)
-
-    async def started() -> str:
-        async with begun.router.lifespan_context(begun):
-            return str(metrics.text().decode())
-
-    told = [line for line in asyncio.run(started()).splitlines() if line.startswith("translate_")]
-    assert told
-    assert [line for line in told if not line.endswith(" 0.0")] == []
 
 
 def test_files_that_take_long_keep_no_page_waiting(client: Any) -> None:

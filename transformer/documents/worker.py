@@ -16,7 +16,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
@@ -48,16 +47,9 @@ class Workers:
         """`n` at once, each with its limits, ended after `idle` seconds without work."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
-        self._n = n
         self._idle: queue.LifoQueue[Process] = queue.LifoQueue()
         for _ in range(n):
             self._idle.put(Process(__name__, str(memory), str(idle)))
-
-    def start(self) -> None:
-        """Begins the threads, which else begin with the first files."""
-        all_there = threading.Barrier(self._n)
-        for _ in range(self._n):
-            self._threads.submit(all_there.wait)
 
     async def read(self, content: bytes | str, suffix: str, options: Options) -> Packed[Passage]:
         """The passages of a file; UserError for one that cannot be read within the limits."""

@@ -79,20 +79,6 @@ class Api:
             "language": {"source": source, "target": target},
         }
 
-    async def prepare(self) -> None:
-        """Looks, and translates a passage, once: what that makes for good is made at the start."""
-        for workers in (self._workers, self._page_workers):
-            workers.start()
-        source, target = self._pairs[0]
-        fields = {"q": "No.", "source": source, "target": target}
-        schema.Translate.of(fields, self._limits.max_alternatives)
-        await self.detect(fields)
-        for look in (self.inspect, self.alternatives, self.continue_after):
-            await look(fields | {"prefix": []})
-        filled, _ = await self._service.fill(Packed([Passage("No.")]), (source, target))
-        for _ in filled:
-            pass
-
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
         """POST /detect."""
         text = schema.Detect.of(fields).q

@@ -15,20 +15,12 @@ import signal
 import socket
 import sys
 import urllib.parse
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
@@ -96,8 +88,6 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         await asyncio.to_thread(service.start)
         admission.loops.start()
         await asyncio.gather(_prepared(), *(admission.loops.run(_prepared) for _ in range(N_LOOPS)))
-        await _rehearsed(app, api)
-        metrics.begin(routes)
         tidying = asyncio.create_task(_tidied(api, admission.loops))
         yield
         tidying.cancel()
@@ -115,8 +105,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     for path, file in PAGES.items():
         app.add_route(path, _tour if file == TOUR else _file(file), methods=["GET"])
     app.openapi()  # made now, not when it is first asked for
-    routes = (*PATHS, "/download_file", "other")
-    metrics.begin(routes)
+    metrics.expect((*PATHS, "/download_file", "other"))
 
     refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
     for kind in (*refused, ClientDisconnect):
@@ -171,27 +160,6 @@ async def _prepared() -> None:
     """Makes now what lasts of a loop: made among requests it would hold the memory around it."""
     await run_in_threadpool(urllib.parse.unquote, "%20")  # which fills a table
     await asyncio.to_thread(int)
-
-
-async def _rehearsed(app: FastAPI, api: Api) -> None:
-    """Makes now what the first request of each kind makes for good, for the same reason."""
-    body = b'--b\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n\r\n--b--\r\n'
-    scope = {
-        "type": "http", "method": "POST", "query_string": b"", "client": ("rehearsal", 0),
-        "headers": [(b"content-type", b"multipart/form-data; boundary=b")],
-    }  # fmt: skip
-
-    async def send(_: MutableMapping[str, Any]) -> None:
-        pass
-
-    routes = AsyncExitStackMiddleware(app.router)
-    for path in (*POSTS, UPLOAD[0]):
-        sent = asyncio.Queue[dict[str, Any]]()
-        sent.put_nowait({"type": "http.request", "body": body})
-        with contextlib.suppress(RequestError):  # a field is missing, or the key
-            await routes({**scope, "path": path}, sent.get, send)
-    with contextlib.suppress(RequestError):  # three characters may be too many
-        await api.prepare()
 
 
 def _glibc() -> ctypes.CDLL | None:

@@ -49,10 +49,6 @@ class Maps:
         self._process = Process("transformer.serving.maps")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maps")
 
-    def start(self) -> None:
-        """Begins the thread, which else begins with the first maps."""
-        self._thread.submit(int)
-
     async def of(
         self, langs: Direction, sentence: str, prefix: Sequence[int], decode: DecodeConfig
     ) -> MappedTranslation:

@@ -86,15 +86,16 @@ class Metrics:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         self._waiting, self._lock = waiting, threading.Lock()
-        self.begin(())
-        registry.register(self)
-
-    def begin(self, routes: Iterable[str]) -> None:
-        """Counts anew, with room for these routes."""
-        self._statuses = {route: array("q", [0] * N_STATUSES) for route in routes}
-        self._seconds = {route: Distribution() for route in self._statuses}
+        self._statuses, self._seconds = dict[str, "array[int]"](), dict[str, Distribution]()
         self._characters = array("q", [0])
         self._batch, self._batch_seconds = Distribution([2**n for n in range(8)]), Distribution()
+        registry.register(self)
+
+    def expect(self, routes: Iterable[str]) -> None:
+        """Makes room for these routes."""
+        for route in routes:
+            self._statuses[route] = array("q", [0] * N_STATUSES)
+            self._seconds[route] = Distribution()
 
     def batch(self, size: int, seconds: float) -> None:
         """Counts a batch."""

@@ -23,9 +23,6 @@ class Outbox:
         self._cursor.execute("PRAGMA cache_size = 64")  # pages of 4 KiB
         self._cursor.execute(_TABLE)
         self._using = threading.Lock()
-        self.put("", b"", "")  # so that each statement is prepared now
-        self.get("")
-        self._cursor.execute("DELETE FROM files")
 
     def put(self, name: str, content: bytes, shown: str) -> None:
         """Keeps a file under its secret name; a RequestError where the disk is full."""

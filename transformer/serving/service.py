@@ -76,7 +76,6 @@ class Service:
         for pair in self.directions.available:
             self.directions.translator(pair).translate(["No."])
         self.scheduler.start()
-        self._maps.start()
 
     def tidy(self) -> None:
         """Drops what no request needs any more: an ended process, terms that were asked with."""

@@ -10,16 +10,18 @@ def _give_back_by_the_page() -> None:
 
     Python's own gives back a MiB, and only one in which nothing is left.
     """
-    if "PYTHONMALLOC" not in os.environ and "CS_GNU_LIBC_VERSION" in getattr(
-        os, "confstr_names", ()
-    ):
+    try:
+        has_glibc = "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")
+    except (AttributeError, ValueError, OSError):  # another system, another library
+        has_glibc = False
+    if has_glibc and "PYTHONMALLOC" not in os.environ:
         os.environ["PYTHONMALLOC"] = "malloc"
         os.execv(sys.executable, sys.orig_argv)
 
 
 def main() -> int:
     """The exit code of the command; Ctrl-C during its import or its exit leaves no traceback."""
-    if "--serve" in sys.argv:
+    if "--serve" in sys.argv or sys.argv[1:2] == ["serve"]:
         _give_back_by_the_page()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

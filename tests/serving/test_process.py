@@ -1,6 +1,7 @@
 """The server as a process of its own: the public client, many clients, its end."""
 
 import io
+import platform
 import signal
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import python
 from tests.serving.server import ES_EN, TEXT, Call, Process, ask, started
 
 pytest.importorskip("fastapi", reason="needs the extra `serve`")
@@ -34,6 +36,17 @@ def test_the_public_client_works_unchanged(process: Process, translate: Call) ->
     assert api.translate(TEXT, "es", "en") == translate(TEXT)
     with pytest.raises(urllib.error.HTTPError, match="400"):
         api.translate(TEXT, "fr", "en")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+@pytest.mark.parametrize("word", ["serve", "--serve"])
+def test_memory_goes_back_by_the_page(word: str) -> None:
+    """The first thing that the command does, and once only."""
+    for more, starts in ({}, 2), ({"PYTHONMALLOC": "malloc"}, 1):
+        done = python("-v", "-m", "transformer", word, "--port", "no number", **more)
+        assert done.returncode == 2
+        assert "argument --port: " in done.stderr, "with all that it was given"
+        assert done.stderr.count("import 'site'") == starts
 
 
 def test_many_clients_each_get_their_own_answer(process: Process, translate: Call) -> None:

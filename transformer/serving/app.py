@@ -135,14 +135,10 @@ async def _tidied(api: Api, loops: Loops) -> None:
     while True:
         await asyncio.sleep(TIDYING)
         api.tidy()
-        gc.collect()  # first: what is made anew finds places among what stays
         for loop in (asyncio.get_running_loop(), *loops):
             loop.call_soon_threadsafe(_forget_timers, loop)
         await asyncio.sleep(0.1)
         gc.collect()
-        # Of names that were looked up each holds the memory around it, a MiB.
-        getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
-        re.purge()
         if (glibc := _glibc()) is not None:
             await asyncio.to_thread(glibc.malloc_trim, 0)
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.documents.shouting import ES_EN, archive, pdf, raised, shout, shouted
+from tests.documents.shouting import ES_EN, archive, raised, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
-from transformer.documents.formats import FORMATS, read
+from transformer.documents.formats import read
 from transformer.documents.passages import KEPT, Options, Passage
 from transformer.text.markup import MarkedText
 
@@ -395,9 +395,3 @@ def test_a_catalogue_of_no_language_is_read_but_not_written() -> None:
     assert [passage.text for passage in document.passages] == ["uno", "no", "no"]
     with pytest.raises(UserError, match="expected a target language for a TMX file"):
         document.write([[(passage.text, None)] for passage in document.passages])
-
-
-def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
-    content = pdf("El coche ro-\njo es\nmuy caro.\nLa casa no.")
-    assert translate_file(content, "a.pdf", shout) == b"EL COCHE ROJO ES MUY CARO.\nLA CASA NO.\n\n"
-    assert (FORMATS[".pdf"].written, FORMATS[".pdf"].media[:10]) == (".txt", "text/plain")

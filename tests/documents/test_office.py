@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.documents.shouting import ES_EN, archive, raised, shout
+from tests.documents.shouting import ES_EN, archive, pdf, raised, shout
 from transformer.documents.fill import translate_file
-from transformer.documents.formats import read
+from transformer.documents.formats import FORMATS, read
 from transformer.documents.passages import Passage
 from transformer.text.markup import MarkedText
 
@@ -366,3 +366,9 @@ def test_libreoffice_sees_the_same_file_with_other_words(
     expected = seen(before, lambda text: text if text == "<number>" else text.upper())
     assert expected == seen(after, str)
     assert expected != seen(before, str)
+
+
+def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
+    content = pdf("El coche ro-\njo es\nmuy caro.\nLa casa no.")
+    assert translate_file(content, "a.pdf", shout) == b"EL COCHE ROJO ES MUY CARO.\nLA CASA NO.\n\n"
+    assert (FORMATS[".pdf"].written, FORMATS[".pdf"].media[:10]) == (".txt", "text/plain")

@@ -20,6 +20,7 @@ from scripts.tour import page as html_page
 from scripts.tour import walk as one_sentence
 from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
+from tests.processes import ROOT
 from transformer.checkpoint.locate import WEIGHTS, find, models
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError, model_config
 from transformer.corpus.readers import write_tsv
@@ -27,7 +28,6 @@ from transformer.decoding.search import greedy_search
 from transformer.explain.trace import trace
 from transformer.model import EncoderLayer, MultiHeadAttention, source_batch
 
-ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "transformer" / "serving" / "tour"
 LANGUAGES = ("es", "en")
 AGAIN = "run `python -m scripts.tour` again and commit transformer/serving/tour"
@@ -379,8 +379,7 @@ def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> N
 def test_stop_8_attention_learns_the_digits_and_the_perceptron_more() -> None:
     found = digits.classify()
     attention, perceptron = (min(found["accuracy"][kind]) for kind in ("attention", "perceptron"))
-    assert attention > 80
-    assert perceptron > attention
+    assert 80 < attention < perceptron
     assert found["parameters"]["attention"] < found["parameters"]["perceptron"] / 5
 
 
@@ -389,13 +388,12 @@ def test_the_whole_tour_at_once(
     tmp_path: Path, phrases: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall, "STEPS", dict.fromkeys(recall.STEPS, 2))
-    files: dict[str, Any] = {}
-    for name, chosen in (("train", phrases[:700]), ("dev", phrases[700:720]),
-                         ("test", phrases[720:740])):  # fmt: skip
-        files[name] = str(tmp_path / f"{name}.tsv")
-        write_tsv(Path(files[name]), ("es", "en"), chosen)
+    train, dev, test = (tmp_path / f"{name}.tsv" for name in ("train", "dev", "test"))
+    write_tsv(train, ("es", "en"), phrases[:700])
+    write_tsv(dev, ("es", "en"), phrases[700:720])
+    write_tsv(test, ("es", "en"), phrases[720:740])
     folder = tmp_path / "tour"
-    settings = Settings(**files, epochs=1)
+    settings = Settings(train=str(train), dev=str(dev), test=str(test), epochs=1)
     pages = command.make(None, folder, tmp_path / "results.json", settings)
     assert pages == [folder / f"{lang}.html" for lang in LANGUAGES]
     assert "1 pasada cada uno" in pages[0].read_text(encoding="utf-8")

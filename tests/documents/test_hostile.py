@@ -2,6 +2,7 @@
 
 import io
 import struct
+import sys
 import time
 import warnings
 import zipfile
@@ -95,7 +96,7 @@ def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
     except UserError as error:
         refusal = str(error)
     assert "\n" not in refusal
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < (6 if sys.gettrace() else 2)  # coverage counts lines
     if suffix in (".html", ".txt"):
         assert translate_file(content, f"a{suffix}", list) == content
 

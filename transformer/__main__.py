@@ -14,7 +14,7 @@ def _give_back_by_the_page() -> None:
         has_glibc = "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")
     except (AttributeError, ValueError, OSError):  # another system, another library
         has_glibc = False
-    if has_glibc and "PYTHONMALLOC" not in os.environ:
+    if has_glibc and sys.executable and "PYTHONMALLOC" not in os.environ:
         os.environ["PYTHONMALLOC"] = "malloc"
         os.execv(sys.executable, sys.orig_argv)
 

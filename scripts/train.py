@@ -31,7 +31,7 @@ from transformer.config import (
 )
 from transformer.training.run import BEST, Ending
 from transformer.training.runtime import start_cpu_processes
-from transformer.training.train import TrainRequest, train
+from transformer.training.train import TrainRequest, prepare_only, train
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
@@ -54,6 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--output", type=Path, help="folder of the run (default: checkpoints/...)")
     add("--cache", type=Path, default=ROOT / "data" / "prepared",
         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
+    add("--prepared", type=Path, metavar="FOLDER",
+        help="a tokenised corpus in the place of text, made by --prepare-only")  # fmt: skip
+    add("--prepare-only", action="store_true",
+        help="clean and tokenise into --prepared, to train from it elsewhere")  # fmt: skip
     add("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
     add("--init", type=Path, metavar="CHECKPOINT", help="model to begin with; its shape may grow")
     add("--fine-tune", type=Path, metavar="CHECKPOINT",
@@ -91,7 +95,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         )
     elif args.mix is not None or args.general_dev is not None:
         raise UserError("expected --fine-tune with --mix and --general-dev, which are for it")
-    elif not args.train:
+    elif not args.train and (args.prepare_only or not args.prepared):
         parser.set_defaults(**OWN_CORPUS)
         args = parser.parse_args(argv)
         for part, source in own.items():
@@ -99,7 +103,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     args.src_lang, args.tgt_lang = args.src_lang or "es", args.tgt_lang or "en"
     langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
     kind = "tuned" if args.fine_tune else "run"
-    args.output = args.output or ROOT / "checkpoints" / f"{kind}-{Path(args.train[0]).stem}-{langs}"
+    named = Path(args.train[0] if args.train else args.prepared).stem
+    args.output = args.output or ROOT / "checkpoints" / f"{kind}-{named}-{langs}"
     return args
 
 
@@ -132,6 +137,8 @@ def _request(args: argparse.Namespace) -> TrainRequest:
 def run(args: argparse.Namespace) -> None:
     """Trains, and prints the scores of the test sets and where their report is."""
     request = _request(args)
+    if args.prepare_only:
+        return prepare_only(request)
     if args.fine_tune:
         from transformer.training.fine_tune import FineTuneRequest, fine_tune
 

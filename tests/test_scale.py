@@ -15,7 +15,8 @@ PREPARE = """
 import sys
 from pathlib import Path
 from transformer.config import CorpusConfig, ModelConfig
-from transformer.corpus.prepare import Source, prepare
+from transformer.corpus.prepare import prepare
+from transformer.corpus.prepared import Source
 done = prepare([Source(sys.argv[1])], [], [("es", "en")], CorpusConfig(),
                ModelConfig(vocab_size=8000, max_len=256), Path(sys.argv[2]))
 print(len(done.pairs), "pairs kept", done.pairs[len(done.pairs) - 1])

@@ -244,7 +244,11 @@ class TrainConfig(NoiseConfig):
     log_every: int = option(50, "steps between progress lines")
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
     precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
-    compile: bool = option(False, "run the model through torch.compile")
+    compile: bool = option(False, "compile the layers with torch.compile")
+    loader_workers: int = option(
+        -1, "processes that make batches ahead of the steps; -1: none on a CPU, a GPU's share of "
+        "the cores"
+    )  # fmt: skip
     report_to: Literal["none", "tensorboard"] = option(
         "none", "write curves for it into the run's folder too (extra `tracking`)"
     )
@@ -260,6 +264,7 @@ class TrainConfig(NoiseConfig):
             "{} >= 1": "accumulate save_every eval_every log_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
             "eval_pairs sample_alpha seed learning_rate pad_multiple",
+            "{} >= -1": "loader_workers",
             "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
             "0 <= {} < 1": "label_smoothing ema",
         }, {

@@ -95,14 +95,22 @@ class MultiHeadAttention(nn.Module):
         """Projects what will be looked at: (B, K, D) -> 2 x (B, H, K, C)."""
         return KV(self._split(self.key(x)), self._split(self.value(x)))
 
-    def forward(self, x: Tensor, kv: KV, mask: Tensor | None = None) -> Tensor:
-        """(B, Q, D), 2 x (B, H, K, C) -> (B, Q, D)."""
+    def forward(
+        self, x: Tensor, kv: KV, mask: Tensor | None = None, causal: bool = False
+    ) -> Tensor:
+        """(B, Q, D), 2 x (B, H, K, C) -> (B, Q, D); `causal` is the no-peek mask, as no tensor."""
         query = self._split(self.query(x))  # (B, H, Q, C)
-        heads = F.scaled_dot_product_attention(query, kv.key, kv.value, attn_mask=mask)
+        heads = F.scaled_dot_product_attention(
+            query, kv.key, kv.value, attn_mask=mask, is_causal=causal
+        )
         return self.out(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
 
-    def weights(self, x: Tensor, kv: KV, mask: Tensor | None = None) -> Tensor:
+    def weights(
+        self, x: Tensor, kv: KV, mask: Tensor | None = None, causal: bool = False
+    ) -> Tensor:
         """Who looks where, for pictures: (B, Q, D), 2 x (B, H, K, C) -> (B, H, Q, K)."""
+        if causal:
+            mask = causal_mask(x.size(1), kv.key.size(2), x.device)
         return attention_weights(self._split(self.query(x)), kv.key, mask)
 
 
@@ -225,19 +233,20 @@ class DecoderLayer(nn.Module):
         self.feed_residual = Residual(config)
 
     def forward(
-        self, x: Tensor, past: KV | None, memory: KV, mask: Tensor, memory_mask: Tensor
+        self, x: Tensor, past: KV | None, memory: KV, mask: Tensor | None, memory_mask: Tensor
     ) -> tuple[Tensor, KV]:
         """Gives the new target positions, and the keys and values of all of them so far.
 
         x (B, T, D), past 2 x (B, H, P, C) of the P positions before, memory 2 x (B, H, S, C),
-        mask (T, P + T), memory_mask (B, 1, 1, S) -> (B, T, D), 2 x (B, H, P + T, C).
+        mask (T, P + T), memory_mask (B, 1, 1, S) -> (B, T, D), 2 x (B, H, P + T, C). Without a
+        past the no-peek mask needs no tensor.
         """
         seen: list[KV] = []
 
         def look_back(y: Tensor) -> Tensor:
             new = self.self_attention.kv(y)
             seen.append(past.append(new) if past is not None else new)
-            return self.self_attention(y, seen[0], mask)
+            return self.self_attention(y, seen[0], mask, mask is None)
 
         x = self.self_residual(x, look_back)
         x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, memory_mask))
@@ -318,7 +327,7 @@ class Transformer(nn.Module):
     def read(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Reads the next T target tokens, be it one or all: (B, T) -> (B, T, D), new state."""
         length = state.length + tgt.size(1)
-        mask = causal_mask(tgt.size(1), length, tgt.device)
+        mask = causal_mask(tgt.size(1), length, tgt.device) if state.past else None
         x = self.embed(tgt, state.length)  # (B, T, D)
         past: list[KV] = []
         for i, layer in enumerate(self.decoder):

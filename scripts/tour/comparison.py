@@ -22,7 +22,8 @@ from scripts.tour.recurrent import Recurrent
 from transformer.config import CorpusConfig, DecodeConfig, Direction, TrainConfig, model_config
 from transformer.corpus import batching
 from transformer.corpus.augmentation import derive_seed, micro_batch
-from transformer.corpus.prepare import PreparedCorpus, Source, prepare
+from transformer.corpus.prepare import prepare
+from transformer.corpus.prepared import PreparedCorpus, Source
 from transformer.corpus.readers import read_pairs
 from transformer.decoding.search import BatchDecoder
 from transformer.evaluation.metrics import bleu, scores

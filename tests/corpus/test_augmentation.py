@@ -18,7 +18,7 @@ from transformer.corpus.augmentation import (
     within,
 )
 from transformer.corpus.batching import TokenPairs, collate
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 
 

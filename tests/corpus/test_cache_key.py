@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from transformer.config import CorpusConfig, UserError
-from transformer.corpus.prepare import CacheKey, Source
+from transformer.corpus.prepare import CacheKey
+from transformer.corpus.prepared import Source
 from transformer.text.tokenizer import Tokenizer
 
 ES_EN = ("es", "en")

@@ -16,7 +16,8 @@ from transformer.config import CorpusConfig, ModelConfig, UserError
 from transformer.corpus import cleaning
 from transformer.corpus import prepare as corpus
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.prepare import PreparedCorpus, Source, prepare
+from transformer.corpus.prepare import prepare
+from transformer.corpus.prepared import PreparedCorpus, Source
 from transformer.text.tokenizer import Tokenizer
 
 ES_EN = ("es", "en")

@@ -20,7 +20,7 @@ from tests.training.runs import (
     prepare_pairs,
 )
 from transformer.config import ModelConfig, TrainConfig
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.trainer import Trainer

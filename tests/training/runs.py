@@ -19,7 +19,7 @@ from tests.processes import ROOT
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.corpus.batching import Chunks, TokenPairs
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.trainer import Trainer
 

@@ -15,7 +15,7 @@ from tests.training.runs import N_PAIRS, Pairs, Start, command, prepare_pairs, s
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import TrainConfig, UserError, model_config
 from transformer.corpus.batching import TokenPairs
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import trainer as module
 from transformer.training.optimizer import learning_rate

@@ -10,7 +10,7 @@ import numpy as np
 
 from transformer.config import TrainConfig
 from transformer.corpus.batching import Batch, collate
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 
 IdPair = tuple[list[int], list[int]]

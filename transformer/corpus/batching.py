@@ -7,7 +7,7 @@ Shapes: B batch, S source, T target. A batch costs B x (S + T) tokens, padding c
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.config import BOS_ID, EOS_ID
+from transformer.config import BOS_ID, EOS_ID, PAD_ID
 from transformer.model import pad, source_batch
 
 Indices = NDArray[np.int64]
@@ -29,9 +29,25 @@ class Batch:
     src: Tensor  # (B, S)
     tgt_in: Tensor  # (B, T)
     tgt_out: Tensor  # (B, T)
+    real: Tensor  # (N,), where in the flattened `tgt_out` no padding stands
+    n_source: int  # tokens of the sources, padding not counted
+
+    @property
+    def n_target(self) -> int:
+        """Tokens to predict, padding not counted; known without asking a GPU."""
+        return self.real.numel()
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        src, tgt_in, tgt_out = change(self.src), change(self.tgt_in), change(self.tgt_out)
+        return Batch(src, tgt_in, tgt_out, change(self.real), self.n_source)
 
     def to(self, device: torch.device) -> "Batch":
-        return Batch(*(getattr(self, f.name).to(device) for f in dataclasses.fields(self)))
+        """Copies to a device; from pinned memory without waiting for it."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pin_memory(self) -> "Batch":
+        """Copies to memory that a GPU reads by itself (the name that DataLoader looks for)."""
+        return self._each(Tensor.pin_memory)
 
 
 class TokenPairs:
@@ -102,10 +118,13 @@ def _sizes(chunks: Chunks) -> Indices:
 
 def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int = 1) -> Batch:
     """Makes a batch of (source ids, target ids) without special ids."""
+    tgt_out = pad([[*tgt, EOS_ID] for _, tgt in pairs], multiple)
     return Batch(
         src=source_batch([src for src, _ in pairs], multiple),
         tgt_in=pad([[BOS_ID, *tgt] for _, tgt in pairs], multiple),
-        tgt_out=pad([[*tgt, EOS_ID] for _, tgt in pairs], multiple),
+        tgt_out=tgt_out,
+        real=(tgt_out.flatten() != PAD_ID).nonzero()[:, 0],
+        n_source=sum(len(src) + 1 for src, _ in pairs),
     )
 
 
@@ -130,14 +149,14 @@ def epoch_indices(weights: Sequence[tuple[int, float]], seed: int, epoch: int) -
 def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
     """Consecutive runs of `order` whose padded cost stays within the budget."""
     batches: list[Indices] = []
-    start, longest_src, longest_tgt = 0, 0, 0
-    for end, (s, t) in enumerate(zip(src[order].tolist(), tgt[order].tolist(), strict=True)):
-        wide_src, wide_tgt = max(longest_src, s), max(longest_tgt, t)
-        if (end - start + 1) * (wide_src + wide_tgt) > budget and end > start:
-            batches.append(order[start:end])
-            start, wide_src, wide_tgt = end, s, t
-        longest_src, longest_tgt = wide_src, wide_tgt
-    batches.append(order[start:])
+    start, src, tgt = 0, src[order], tgt[order]
+    while start < len(order):
+        most = max(1, budget // int(src[start] + tgt[start]))  # pairs, if none were longer
+        wide = [np.maximum.accumulate(side[start : start + most]) for side in (src, tgt)]
+        costs = np.arange(1, len(wide[0]) + 1) * (wide[0] + wide[1])  # which rise
+        end = start + max(1, int(np.searchsorted(costs, budget, side="right")))
+        batches.append(order[start:end])
+        start = end
     return batches
 
 

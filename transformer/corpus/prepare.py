@@ -23,7 +23,6 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.checkpoint.locate import SUMS, sums_of, write_sums
 from transformer.command import able_to
 from transformer.config import (
     BACK_TRANSLATED,
@@ -34,46 +33,29 @@ from transformer.config import (
     SentencePair,
     UserError,
     tags_of,
-    target_tag,
 )
 from transformer.corpus import cleaning
-from transformer.corpus.batching import Reading, TaggedPairs, TokenPairs
 from transformer.corpus.cleaning import NO_PAIR, SOURCE_MADE, TAGGED, TARGET_MADE, DropReason
+from transformer.corpus.prepared import (
+    REPORT,
+    TOKENS,
+    VOCABULARY,
+    PreparedCorpus,
+    Source,
+    is_whole,
+    note_sums,
+    open_corpus,
+    token_pairs,
+)
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
-from transformer.files import read_bytes
 from transformer.text.tokenizer import Tokenizer
 
 CACHE_FORMAT = 2  # part of every digest: raise it when rules of cleaning or the files change
 SKIP_BAD = "--skip-bad passes over such rows"
 EXAMPLES = 3  # dropped pairs that the report shows for each reason
-REPORT = "report.json"
-HEAVIEST = 1000  # weight of a source
 PARALLEL_FROM = 20_000  # pairs that are worth more than one process
 A_DAY = 24 * 60 * 60  # seconds: what is left of a preparation for so long was killed
 logger = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Source:
-    """A named corpus, and how often each of its pairs is seen in an epoch."""
-
-    spec: str
-    weight: float = 1.0
-
-    @classmethod
-    def parse(cls, text: str) -> "Source":
-        """Reads `SPEC` or `SPEC@WEIGHT`; a weight out of its bounds is a UserError."""
-        spec, _, number = text.rpartition("@")
-        try:
-            weight = float(number if spec else "")
-        except ValueError:
-            return cls(text)
-        if not 0 < weight <= HEAVIEST:
-            raise UserError(
-                f"expected a weight above 0, at most {HEAVIEST}, got {text}: leave a source out "
-                "that is not to be read"
-            )
-        return cls(spec, weight)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,16 +94,6 @@ def _files(spec: str, langs: Direction) -> Sequence[Path]:
         folder = Path(spec.removeprefix(HUB).split(":")[0])
         return sorted(path for path in folder.rglob("*") if path.is_file())
     return moses_files(spec, langs) or (Path(spec),)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PreparedCorpus:
-    """A corpus that is ready for training."""
-
-    pairs: TokenPairs | TaggedPairs
-    sizes: tuple[tuple[int, float], ...]  # kept pairs and weight of each source, a direction each
-    tokenizer: Tokenizer
-    report: Mapping[str, Any]
 
 
 def _read_all(
@@ -171,13 +143,6 @@ def _tokenise(rows: Mapping[str, list[Any]], tokenizer: Tokenizer) -> dict[str, 
 def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
     batches = dataset.select_columns([name]).with_format("numpy").iter(100_000)
     return np.concatenate([np.empty(0, np.int64), *(batch[name] for batch in batches)])
-
-
-def _token_pairs(dataset: datasets.Dataset) -> TokenPairs:
-    """Views of the memory-mapped Arrow columns, without a copy."""
-    columns = [dataset.data.column(name).chunks for name in ("src", "tgt")]
-    chunks = [[(c.offsets.to_numpy(), c.values.to_numpy()) for c in column] for column in columns]
-    return TokenPairs(*chunks)
 
 
 def _read_raw(
@@ -279,7 +244,7 @@ def _build(cache_key: CacheKey, work: Path) -> Path:
         **options,
     )
     tag = int(cache_key.both)  # of a direction
-    lengths = np.maximum(*_token_pairs(tokens).lengths) + tag
+    lengths = np.maximum(*token_pairs(tokens.data).lengths) + tag
     if not config.drop_long:
         _check_lengths(raw, kept, lengths, cache_key.max_len)
     fits = lengths <= cache_key.max_len
@@ -287,25 +252,14 @@ def _build(cache_key: CacheKey, work: Path) -> Path:
     if not fits.any():
         raise _nothing_kept(reasons)
     folder = work / "whole"
-    tokens.select(np.flatnonzero(fits)).save_to_disk(folder / "tokens")
-    (folder / "tokenizer.model").write_bytes(tokenizer.model)
+    tokens.select(np.flatnonzero(fits)).save_to_disk(folder / TOKENS)
+    (folder / VOCABULARY).write_bytes(tokenizer.model)
     source, examples = _column(raw, "source"), _examples(raw, reasons)
     told = cleaning.report(cache_key.specs, reasons, source, examples)
     text = json.dumps(told, ensure_ascii=False, indent=2)
     (folder / REPORT).write_text(text + "\n", encoding="utf-8")
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    write_sums(folder, [path.relative_to(folder).as_posix() for path in files])
+    note_sums(folder)
     return folder
-
-
-def _is_whole(folder: Path) -> bool:
-    """Whether a cache is there, as it was made; older ones noted no sums."""
-    try:
-        noted = read_bytes(folder / SUMS).decode() if (folder / SUMS).exists() else ""
-        names = [line.partition("  ")[2] for line in noted.splitlines()]
-        return (folder / REPORT).is_file() and noted == sums_of(folder, names)
-    except (OSError, ValueError):
-        return False
 
 
 def _prepare(cache_key: CacheKey, folder: Path) -> None:
@@ -317,7 +271,7 @@ def _prepare(cache_key: CacheKey, folder: Path) -> None:
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
         new = _build(cache_key, Path(work))
-        if folder.exists() and not _is_whole(folder):  # looked at again: another may have mended it
+        if folder.exists() and not is_whole(folder):  # looked at again: another may have mended it
             folder.rename(Path(work, "damaged"))
         try:
             new.rename(folder)
@@ -349,30 +303,9 @@ def prepare(
     held_out_keys = frozenset(map(cleaning.key, texts))
     cache_key = CacheKey(specs, langs, config, *sizes, held_out_keys, tokenizer, both)
     folder = cache / cache_key.digest()
-    if not _is_whole(folder):
+    if not is_whole(folder):
         if folder.exists():
             logger.warning("%s is damaged: the corpus is prepared anew", folder)
         with able_to(f"prepare the corpus in {folder}"):
             _prepare(cache_key, folder)
-    told = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    kept = [entry["counts"].get("kept", 0) for entry in told["sources"]]
-    tokens = datasets.load_from_disk(folder / "tokens")
-    vocabulary = Tokenizer.load(folder / "tokenizer.model")
-    weights = [source.weight for source in sources]
-    pairs = _token_pairs(tokens)
-    if not both:
-        return PreparedCorpus(pairs, tuple(zip(kept, weights, strict=True)), vocabulary, told)
-    readings = _readings(_column(tokens, "made"), langs, vocabulary)
-    ends = np.cumsum(kept)
-    n_read = [np.diff(np.searchsorted(reading.rows, ends), prepend=0) for reading in readings]
-    read = tuple(pair for n in n_read for pair in zip(n.tolist(), weights, strict=True))
-    return PreparedCorpus(TaggedPairs(pairs, readings), read, vocabulary, told)
-
-
-def _readings(made: NDArray[np.int64], langs: Direction, tokenizer: Tokenizer) -> list[Reading]:
-    """All pairs from source to target and back, but no target that a machine wrote."""
-    ways = (TARGET_MADE, False, langs[1]), (SOURCE_MADE, True, langs[0])
-    return [
-        Reading(np.flatnonzero(made & side == 0), swapped, tokenizer.tag(target_tag(lang)))
-        for side, swapped, lang in ways
-    ]
+    return open_corpus(folder, sources, langs, both)

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import datasets
-
 from transformer.config import Direction, SentencePair, UserError
 from transformer.files import open_regular, write_text
 
@@ -26,6 +24,7 @@ Pairs = Iterator[SentencePair]
 Refused = list[str]  # what is said of rows that are no pairs and are passed over
 HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+BREAKS = re.compile("[\t\n\r]+")
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can spell one; no text holds it
 
 
@@ -242,6 +241,8 @@ def _read_parquet(path: Path, langs: Direction, refused: Refused | None) -> Pair
 
 def _streamed(what: str, *names: str | None, split: str = "train", **options: Any) -> Iterator[Any]:
     """The rows of a data set, one by one; what is none is a UserError."""
+    import datasets  # half a second, and only Parquet and the hub need it
+
     try:
         yield from datasets.load_dataset(*names, split=split, streaming=True, **options)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
@@ -303,6 +304,13 @@ def tsv(name: str) -> Path:
     return Path(name)
 
 
+def as_tsv(langs: Direction, pairs: Iterable[SentencePair]) -> str:
+    """Pairs as TSV with a header of language codes; tabs and line breaks become blanks."""
+    return "".join(
+        "\t".join(BREAKS.sub(" ", text) for text in pair) + "\n" for pair in [langs, *pairs]
+    )
+
+
 def write_tsv(path: Path, langs: Direction, pairs: Iterable[SentencePair]) -> None:
-    """Writes a whole corpus or nothing; no text may hold a tab or a line break (`normalize`)."""
-    write_text(path, "".join(f"{src}\t{tgt}\n" for src, tgt in [langs, *pairs]))
+    """Writes a whole corpus or nothing."""
+    write_text(path, as_tsv(langs, pairs))

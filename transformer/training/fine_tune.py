@@ -16,7 +16,8 @@ from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import CARD, find, read_config, read_json
 from transformer.config import Direction, SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key, normalize
-from transformer.corpus.prepare import SKIP_BAD, Source
+from transformer.corpus.prepare import SKIP_BAD
+from transformer.corpus.prepared import Source
 from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.files import write_text

@@ -14,20 +14,25 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainConfig
 from transformer.model import Transformer
 
-CHUNK = 2**22  # logits that exist at a time in training: they stay in the cache
+CHUNK = 2**22  # logits that exist at a time in training: they stay in a processor's cache
+GPU_CHUNK = 2**28  # on a GPU, which wants large products
 UNDERFLOW = 1e-30  # a probability below this has lost its digits
 
 
 def projected_cross_entropy(
-    x: Tensor, weight: Tensor, target: Tensor, label_smoothing: float
+    x: Tensor, weight: Tensor, target: Tensor, label_smoothing: float, real: Tensor | None = None
 ) -> Tensor:
     """The sum of torch's cross-entropy, in nats, of x W^T: (B, T, D), (V, D), (B, T) -> ().
 
     The logits, by far the largest tensor of training, never exist as a whole: each chunk of
-    them is turned into its part of both gradients at once. Padding costs nothing.
+    them is turned into its part of both gradients at once. Padding costs nothing. `real` (N,) are
+    the flat places without padding; a GPU that has to look for them makes everybody wait.
     """
-    kept = target != PAD_ID
-    return _ProjectedLoss.apply(x[kept], weight, target[kept], label_smoothing)
+    target = target.flatten()
+    if real is None:
+        real = (target != PAD_ID).nonzero()[:, 0]
+    x = x.flatten(0, 1).index_select(0, real)
+    return _ProjectedLoss.apply(x, weight, target.index_select(0, real), label_smoothing)
 
 
 class _ProjectedLoss(torch.autograd.Function):
@@ -53,7 +58,7 @@ class _ProjectedLoss(torch.autograd.Function):
             grad_x = of_labels.mul_(-right).sub_(even * sum_weight)
             grad_weight = (-even * sum_x).expand_as(weight).clone()
             grad_weight.index_add_(0, target, x, alpha=-right)
-            size = max(1, CHUNK // vocab_size)
+            size = max(1, (CHUNK if device == "cpu" else GPU_CHUNK) // vocab_size)
             for start in range(0, x.size(0), size):
                 part = slice(start, start + size)
                 logits = low_x[part] @ low_weight.t()
@@ -61,9 +66,10 @@ class _ProjectedLoss(torch.autograd.Function):
                 likelihood[part] = slope.gather(1, target[part, None])[:, 0]
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
-            norms = of_right - likelihood.log()  # log sum exp of the logits
-            rare = likelihood < UNDERFLOW
-            norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
+            norms = of_right - likelihood.clamp_min(UNDERFLOW).log()  # log sum exp of the logits
+            if device == "cpu":  # a GPU would have to be waited for to know which they are
+                rare = likelihood < UNDERFLOW
+                norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
             ctx.grads = grad_x.to(given), grad_weight
             return norms.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
 
@@ -82,13 +88,20 @@ class LossModel(nn.Module):
         super().__init__()
         self.model = model
         self.label_smoothing = config.label_smoothing
-        self.read: Any = torch.compile(self._read, dynamic=True) if config.compile else self._read
 
-    def _read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+    def compile_layers(self) -> None:
+        """Compiles the layers, each kind once: far less to compile than the whole network."""
+        for layer in (*self.model.encoder, *self.model.decoder):
+            layer.compile(dynamic=True)
+
+    def read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """The decoder's output: (B, S), (B, T) -> (B, T, D)."""
         return self.model.read(tgt_in, self.model.encode(src))[0]
 
-    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-        """The summed loss: (B, S), (B, T), (B, T) -> ()."""
-        x = self.read(src, tgt_in)  # (B, T, D)
+    def forward(
+        self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, real: Tensor | None = None
+    ) -> Tensor:
+        """The summed loss: (B, S), (B, T), (B, T), (N,) -> ()."""
+        x = self.read(src, tgt_in)
         weight = self.model.embedding.weight
-        return projected_cross_entropy(x, weight, tgt_out, self.label_smoothing)
+        return projected_cross_entropy(x, weight, tgt_out, self.label_smoothing, real)

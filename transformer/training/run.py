@@ -25,7 +25,7 @@ from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import METRICS, STATE, STATE_VALUES, read_json, read_metrics
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.files import existing, write_text
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
@@ -34,7 +34,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
 # What may differ between two starts of one run: its limits, and how often it speaks.
 FREE = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
-    "save_every", "log_every", "track", "report_to",
+    "save_every", "log_every", "track", "report_to", "loader_workers",
 )  # fmt: skip
 DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": ""}
 
@@ -132,9 +132,10 @@ def clock(seconds: float) -> str:
 def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
     """One training record for a person."""
     left = f", {clock(seconds_left)} left" if seconds_left is not None else ""
+    share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
     return (
         f"step {record['step']:>6}  epoch {record['epoch']:.2f}  loss {record['loss']:.3f}  "
-        f"lr {record['lr']:.2e}  {record['tokens_per_second']:,.0f} target tokens/s  "
+        f"lr {record['lr']:.2e}  {record['tokens_per_second']:,.0f} target tokens/s{share}  "
         f"{clock(record['seconds'])}{left}"
     )
 

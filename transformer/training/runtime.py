@@ -34,9 +34,15 @@ def has_fast_bfloat16(device: torch.device) -> bool:
 def attention_kernel(
     device: torch.device, precision: str
 ) -> contextlib.AbstractContextManager[None]:
-    """On a CPU the fused attention is slow backwards in bfloat16; the written-out one is not."""
+    """On a CPU the fused attention is slow backwards in bfloat16; the written-out one is not.
+
+    On a GPU cuDNN's would plan anew for each of the many shapes of the batches.
+    """
     if device.type == "cpu" and precision == "bf16":
         return sdpa_kernel(SDPBackend.MATH)
+    if device.type == "cuda":
+        fused = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+        return sdpa_kernel(fused)
     return contextlib.nullcontext()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from transformer.config import ModelConfig, TrainConfig, UserError
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.training.optimizer import PAPERS_WARMUP
 from transformer.training.run import RUN, TrainingState, limits_of, share_done
 

@@ -24,8 +24,14 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus.cleaning import DropReason, told
-from transformer.corpus.prepare import PreparedCorpus, Source, prepare
-from transformer.corpus.readers import HUB, read_pairs
+from transformer.corpus.prepared import (
+    PreparedCorpus,
+    PreparedFolder,
+    Source,
+    export,
+    open_corpus,
+)
+from transformer.corpus.readers import HUB, as_tsv, read_pairs
 from transformer.files import locked, write_text
 from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
@@ -62,6 +68,7 @@ class TrainRequest:
     both: bool = False  # one model for the direction and its reverse
     output: Path
     cache: Path  # folder of tokenised corpora
+    prepared: Path | None = None  # a tokenised corpus to carry away, or one that was carried here
     tokenizer_model: Path | None = None  # a vocabulary to use, not a new one
     init: Path | None = None
     resume_from: Path | None = None  # a checkpoint of the run, where `last` is broken
@@ -102,34 +109,113 @@ def train(request: TrainRequest) -> TrainResult:
 
     Of several processes the first writes and reports. What a person can mend is a UserError.
     """
+    folder = PreparedFolder.read(request.prepared) if request.prepared else None
+    if folder:
+        request = _from_folder(request, folder)
     before = weights.load(request.init) if request.init else None
     model = _shape(request, before)
     accelerator = make_accelerator(request.config, request.output)
     alone = accelerator.is_main_process
     with locked(request.output) if alone else contextlib.nullcontext():
-        return _train(request, model, before, accelerator)
+        if not alone:
+            logging.getLogger().setLevel(logging.ERROR)
+        dev = _read_all(request.dev, request.langs)
+        if folder:
+            data = _open_folder(folder, request, model, before)
+        else:
+            with accelerator.local_main_process_first():
+                data = _prepare_text(request, dev, model, before)
+        return _train(request, model, before, data, dev, accelerator)
 
 
-def _train(
-    request: TrainRequest, model: ModelConfig, before: Checkpoint | None, accelerator: Accelerator
-) -> TrainResult:
-    """All of it but the model to begin with, in a folder that no other process trains in."""
-    main = accelerator.is_main_process
-    if not main:
-        logging.getLogger().setLevel(logging.ERROR)
+def prepare_only(request: TrainRequest) -> None:
+    """Writes the tokenised corpus with its development and test sets to `request.prepared`.
+
+    There `train` finds all of the text that it needs; see `transformer.corpus.prepared`.
+    """
+    if request.prepared is None:
+        raise UserError("expected a folder for --prepare-only: name it with --prepared")
+    before = weights.load(request.init) if request.init else None
+    model = _shape(request, before)
     dev = _read_all(request.dev, request.langs)
-    held_out = dev + _read_all((*request.test, *request.held_out), request.langs)
+    data = _prepare_text(request, dev, model, before)
+    values = {"langs": request.langs, "both": request.both, "max_len": model.max_len,
+              "sources": request.train}  # fmt: skip
+    sets = {
+        kind: [as_tsv(request.langs, read_pairs(spec, *request.langs)) for spec in specs]
+        for kind, specs in (("dev", request.dev), ("test", request.test))
+    }
+    export(data, request.prepared, values, sets)
+    logger.info("%d pairs and %d pieces of vocabulary: %s",
+                len(data.pairs), data.tokenizer.vocab_size, request.prepared)  # fmt: skip
+
+
+def _prepare_text(
+    request: TrainRequest, dev: Sequence[SentencePair], model: ModelConfig,
+    before: Checkpoint | None,
+) -> PreparedCorpus:  # fmt: skip
+    """The corpus of the text that a request names, tokenised in its cache."""
+    from transformer.corpus.prepare import prepare  # with `datasets`, which a carried one needs not
+
+    held_out = [*dev, *_read_all((*request.test, *request.held_out), request.langs)]
     sources = [Source.parse(text) for text in request.train]
+    for spec in (*(source.spec for source in sources), *request.dev):
+        _tell_swapped(spec, request.langs)
     tokenizer = before.tokenizer if before else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
-    for spec in (*(source.spec for source in sources), *request.dev):
-        _tell_swapped(spec, request.langs)
-    with accelerator.local_main_process_first():
-        data = prepare(
-            sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
-        )
+    data = prepare(
+        sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
+    )
     _tell_corpus(data)
+    return data
+
+
+def _from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
+    """The request with what the folder brings: languages, sources, sets."""
+    asked = request.langs, request.both
+    if request.train and asked != (folder.langs, folder.both):
+        raise UserError(
+            f"expected --from {folder.langs[0]} --to {folder.langs[1]}"
+            f"{' --both' if folder.both else ''}, as {folder.path} was prepared; got "
+            f"--from {request.langs[0]} --to {request.langs[1]}{' --both' if request.both else ''}"
+        )
+    return dataclasses.replace(
+        request, langs=folder.langs, both=folder.both, train=request.train or folder.sources,
+        dev=request.dev or folder.dev, test=request.test or folder.test,
+    )  # fmt: skip
+
+
+def _open_folder(
+    folder: PreparedFolder, request: TrainRequest, model: ModelConfig, before: Checkpoint | None
+) -> PreparedCorpus:
+    """The corpus of a prepared folder, if the model of the request reads it."""
+    sources = [Source.parse(text) for text in request.train]
+    data = open_corpus(folder.path, sources, folder.langs, folder.both)
+    if folder.max_len > model.max_len:
+        raise UserError(
+            f"expected --max-len of at least {folder.max_len}, as {folder.path} was prepared; "
+            f"got {model.max_len}"
+        )
+    asked = request.shape.get("vocab_size")
+    if asked and asked != data.tokenizer.vocab_size:
+        raise UserError(
+            f"expected --vocab-size {data.tokenizer.vocab_size}, as {folder.path} was prepared; "
+            f"got {asked}"
+        )
+    if before and before.tokenizer.model != data.tokenizer.model:
+        raise UserError(
+            f"expected {request.init} with the vocabulary of {folder.path}: prepare with --init"
+        )
+    return data
+
+
+def _train(
+    request: TrainRequest, model: ModelConfig, before: Checkpoint | None, data: PreparedCorpus,
+    dev: Sequence[SentencePair], accelerator: Accelerator,
+) -> TrainResult:  # fmt: skip
+    """All of it from the prepared corpus on, in a folder that no other process trains in."""
+    main = accelerator.is_main_process
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
     processes, goes_on = accelerator.num_processes, before is not None

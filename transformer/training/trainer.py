@@ -15,7 +15,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,15 @@ from torch import Tensor, nn
 
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import METRICS
-from transformer.config import PAD_ID, Direction, ModelConfig, SentencePair, TrainConfig, UserError
+from transformer.config import Direction, ModelConfig, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
-from transformer.corpus.augmentation import derive_seed, micro_batch
-from transformer.corpus.batching import Batch
-from transformer.corpus.prepare import PreparedCorpus
+from transformer.corpus.prepared import PreparedCorpus
 from transformer.files import append_text
 from transformer.model import Transformer
 from transformer.training import optimizer, run, runtime, schedule
+from transformer.training.loader import MicroBatches, Step, load, n_workers
 from transformer.training.loss import LossModel
+from transformer.training.progress import Meter, matrix_peak
 from transformer.training.run import BEST, LAST, Ending, RunFolder, TrainingState
 from transformer.training.validation import Validation
 
@@ -59,14 +59,18 @@ class Trainer:
         self.optimizer = optimizer.optimizer(
             config.optimizer, self.model, accelerator.mixed_precision
         )
-        self.loss_model = accelerator.prepare(LossModel(self.model, config))
+        loss_model = LossModel(self.model, config)
+        self.loss_model = accelerator.prepare(loss_model)
         self.averaged = copy.deepcopy(self.model).eval().requires_grad_(False)
+        if config.compile:
+            loss_model.compile_layers()
         self.validation = Validation(dev, data.tokenizer, directions, config)
         self.state = TrainingState()
         self.turns = 1  # optimiser steps of an epoch, known once one has begun
         self.schedule: TrainConfig | None = None  # warm-up and cooldown in steps, once decided
-        self._started = self._since = time.monotonic()  # of the run, of the stretch to report
-        self._loss, self._tokens = torch.zeros((), device=self.device), 0.0  # of that stretch
+        self._started = time.monotonic()
+        self.meter = Meter(model_config, self.device)  # since the last report
+        self._peak = 0.0  # of the device's matrix products, operations a second
         machine = {
             "processes and device": f"{self.world_size} x {self.device.type}",
             "threads of a process": torch.get_num_threads(),
@@ -90,8 +94,10 @@ class Trainer:
         self.folder.path.mkdir(parents=True, exist_ok=True)
         if not self.folder.has_last:
             self._save_last()  # what cannot be written shows now, not after an hour
+        low = self.accelerator.mixed_precision == "bf16"
+        self._peak = matrix_peak(self.device, torch.bfloat16 if low else torch.float32)
         self._started = time.monotonic() - self.state.seconds
-        self._begin_stretch()
+        self.meter.restart()
         with runtime.StopRequest() as stop:
             ending = run.limit_reached(self.state, self.config)
             while ending is None:
@@ -123,38 +129,39 @@ class Trainer:
 
     def _epoch(self, stop: runtime.StopRequest) -> Ending | None:
         """The rest of the epoch under way; returns what ended training, if anything did."""
-        plan, epoch = self._plan(), self.state.epoch
-        config, max_len = self.config, self.model.config.max_len
-        rank = self.accelerator.process_index
-        turns = batching.steps(plan, rank, self.world_size, config.accumulate)
+        for step in self._steps():
+            n_source, n_target, seconds, stops = self._sum(
+                step.n_source, step.n_target, self._seconds() / self.world_size, bool(stop.reason)
+            )
+            self.state = dataclasses.replace(self.state, seconds=seconds)
+            if stops:
+                self._report()  # so that a loss which is not finite is never saved
+                return Ending.STOPPED
+            self._decide()
+            self.meter.add(self.update(step, n_target), n_source, n_target)
+            self._advance()
+            if ending := self._after_step():
+                return ending
+        return None
+
+    def _steps(self) -> Iterator[Step]:
+        """What this process reads in the rest of the epoch, made ahead by worker processes."""
+        plan, config = self._plan(), self.config
+        rank, count = self.accelerator.process_index, self.world_size
+        turns = batching.steps(plan, rank, count, config.accumulate)
         self.turns = len(turns)
         if self.state.position >= self.turns:
             raise UserError(
                 f"expected a place within the {self.turns} steps of an epoch of this corpus, got "
                 f"{self.state.position}: the checkpoint is of a run with another one"
             )
-        for turn in turns[self.state.position :]:
-            seeds = [derive_seed(config.seed, epoch, i) for i in turn]
-            batches = [
-                micro_batch(self.data, plan[i].tolist(), config, max_len, seed).to(self.device)
-                for i, seed in zip(turn, seeds, strict=True)
-            ]
-            mine = sum(int((batch.tgt_out != PAD_ID).sum()) for batch in batches)
-            clock = (time.monotonic() - self._started) / self.world_size
-            n_tokens, seconds, stops = self._sum(mine, clock, bool(stop.reason))
-            self.state = dataclasses.replace(self.state, seconds=seconds)
-            if stops:
-                if self._tokens:
-                    self._report()  # so that a loss which is not finite is never saved
-                return Ending.STOPPED
-            self._decide()
-            self._loss += self.update(batches, seeds, n_tokens)
-            self._tokens += n_tokens
-            self._advance()
-            ending = self._after_step()
-            if ending:
-                return ending
-        return None
+        batches = MicroBatches(self.data, plan, config, self.model.config.max_len, self.state.epoch)
+        workers = n_workers(config, self.device, count)
+        return load(batches, turns[self.state.position :], self.device, workers)
+
+    def _seconds(self) -> float:
+        """Of training, all starts together."""
+        return time.monotonic() - self._started
 
     def _decide(self) -> None:
         """Settles what is to be settled before the next step, and saves what the pace decided."""
@@ -163,8 +170,7 @@ class Trainer:
         if self.state != before or self.schedule is None:
             self.schedule = schedule.in_steps(self.state, self.config, self.turns)
         if self.state != before and self.config.max_minutes:
-            if self._tokens:
-                self._report()  # a loss that is not finite is never saved
+            self._report()  # a loss that is not finite is never saved
             self._save_last()
 
     def _advance(self) -> None:
@@ -182,27 +188,27 @@ class Trainer:
         together = torch.tensor(numbers, dtype=torch.float64, device=self.device)
         return [float(x) for x in self.accelerator.reduce(together, "sum")]
 
-    def update(self, batches: Sequence[Batch], seeds: Sequence[int], n_tokens: float) -> Tensor:
-        """One optimiser step over the `n_tokens` of all processes: -> this process's loss sum."""
+    def update(self, step: Step, n_target: float) -> Tensor:
+        """One optimiser step over the `n_target` of all processes: -> this process's loss sum."""
         total = torch.zeros((), device=self.device)
-        scale = self.world_size / n_tokens  # gradients are averaged over the processes
-        for i, (batch, seed) in enumerate(zip(batches, seeds, strict=True)):
+        scale = self.world_size / n_target  # gradients are averaged over the processes
+        for i, (batch, seed) in enumerate(zip(step.batches, step.seeds, strict=True)):
             torch.manual_seed(seed)
-            last = i == len(batches) - 1
+            last = i == len(step.batches) - 1
             alone = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
             with alone, runtime.attention_kernel(self.device, self.accelerator.mixed_precision):
-                loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
+                loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)
                 self.accelerator.backward(loss * scale)
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
-        step = self.state.step + 1
+        number = self.state.step + 1
         config = self.schedule or self.config
-        rate = optimizer.learning_rate(step, self.model.config.d_model, config)
+        rate = optimizer.learning_rate(number, self.model.config.d_model, config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
-        optimizer.move_average(self.averaged, self.model, self.config.ema, step)
+        optimizer.move_average(self.averaged, self.model, self.config.ema, number)
         return total + 0.0 * norm  # so that a gradient which is not finite shows in the loss
 
     def _after_step(self) -> Ending | None:
@@ -226,13 +232,11 @@ class Trainer:
             training = (self.model, self.optimizer)
             self.folder.save(LAST, self.averaged.state_dict(), self.state, training)
 
-    def _begin_stretch(self) -> None:
-        self._loss, self._tokens = torch.zeros((), device=self.device), 0.0
-        self._since = time.monotonic()
-
     def _report(self) -> None:
         """A line and a record of the steps since the last; a loss that is not finite ends all."""
-        (loss,) = self._sum(float(self._loss))
+        if not self.meter.tokens:
+            return
+        (loss,) = self._sum(float(self.meter.loss))
         state = self.state
         if not math.isfinite(loss):
             raise UserError(
@@ -240,19 +244,22 @@ class Trainer:
                 f"checkpoint in {self.folder.path / LAST} is from before and intact; "
                 "lower --lr-scale or raise --warmup"
             )
+        pace, flops = self.meter.rates()
         record = {
             "event": "train",
             "step": state.step,
             "epoch": round(state.epoch + state.position / self.turns, 3),
-            "loss": loss / self._tokens,
+            "loss": loss / self.meter.tokens,
             "lr": self.optimizer.param_groups[0]["lr"],
-            "tokens_per_second": self._tokens / (time.monotonic() - self._since),
+            "tokens_per_second": pace,
             "seconds": round(state.seconds, 1),
         }
+        if self._peak:
+            record["share_of_peak"] = flops / self.world_size / self._peak
         done = run.share_done(state, self.config, self.turns)
         left = state.seconds * (1 - done) / done if done else None
         self._tell(record, run.progress_line(record, left))
-        self._begin_stretch()
+        self.meter.restart()
 
     def _tell(self, record: Mapping[str, Any], line: str) -> None:
         if self.accelerator.is_main_process:
@@ -280,7 +287,7 @@ class Trainer:
             self.state = dataclasses.replace(self.state, best=score, best_step=state.step, stale=0)
             if self.accelerator.is_main_process:
                 self.folder.save(BEST, model.state_dict(), self.state)
-        self._begin_stretch()
+        self.meter.restart()
 
     def _finish(self) -> None:
         """The last word: validates the end, tries the average of the last checkpoints, saves."""

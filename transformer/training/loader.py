@@ -1,0 +1,101 @@
+"""The batches of an epoch, made ahead of the steps that read them.
+
+A micro-batch is a pure function of (seed, epoch, number), so that worker processes may make it:
+which of them does, and when, changes nothing.
+"""
+
+import dataclasses
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from transformer.config import TrainConfig
+from transformer.corpus.augmentation import derive_seed, micro_batch
+from transformer.corpus.batching import Batch, Indices
+from transformer.corpus.prepared import PreparedCorpus
+
+AHEAD = 4  # micro-batches that each worker process makes ahead
+MOST = 12  # worker processes of a GPU
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """What one process reads in an optimiser step: micro-batches, and a random seed for each."""
+
+    batches: list[Batch]
+    seeds: list[int]
+
+    @property
+    def n_source(self) -> int:
+        return sum(batch.n_source for batch in self.batches)
+
+    @property
+    def n_target(self) -> int:
+        return sum(batch.n_target for batch in self.batches)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MicroBatches(Dataset[Batch]):
+    """The micro-batches of an epoch by their number in its plan."""
+
+    data: PreparedCorpus
+    plan: Sequence[Indices]
+    config: TrainConfig
+    max_len: int
+    epoch: int
+
+    def seed(self, number: int) -> int:
+        """The seed of a micro-batch: of its noise here, of its dropout in the step."""
+        return derive_seed(self.config.seed, self.epoch, number)
+
+    def __getitem__(self, number: int) -> Batch:
+        rows = self.plan[number].tolist()
+        return micro_batch(self.data, rows, self.config, self.max_len, self.seed(number))
+
+
+def n_workers(config: TrainConfig, device: torch.device, processes: int) -> int:
+    """How many worker processes make batches for a training process.
+
+    By itself none on a CPU, whose cores all compute the steps, where a batch takes a thousandth of
+    its step; for a GPU its share of the cores.
+    """
+    if config.loader_workers >= 0:
+        return config.loader_workers
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return 0 if device.type == "cpu" else min(MOST, max(1, (cores or 1) // processes - 1))
+
+
+def _start_worker(number: int) -> None:
+    """Leave it to the training process what Ctrl-C means; end with SIGTERM."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
+
+
+def load(
+    batches: MicroBatches, steps: Sequence[range], device: torch.device, workers: int
+) -> Iterator[Step]:
+    """Yields the steps, named by the numbers of their micro-batches, on the device in order."""
+    loader = DataLoader(
+        batches,
+        batch_size=None,
+        sampler=[number for step in steps for number in step],
+        collate_fn=_as_it_is,
+        num_workers=workers,
+        prefetch_factor=AHEAD if workers else None,
+        multiprocessing_context="fork" if workers else None,
+        worker_init_fn=_start_worker,
+        pin_memory=device.type == "cuda",
+        generator=torch.Generator(),  # its own: the seeds of steps are set, not drawn
+    )
+    ready = iter(loader)
+    for step in steps:
+        own = [next(ready).to(device) for _ in step]
+        yield Step(own, [batches.seed(number) for number in step])

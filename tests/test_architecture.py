@@ -19,8 +19,8 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
          "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
          "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
-         "pydantic": "serving", "pypdf": "documents", "sacrebleu": "evaluation",
-         "safetensors": "checkpoint", "sentencepiece": "text", "shtab": "cli",
+         "pyarrow": "corpus", "pydantic": "serving", "pypdf": "documents",
+         "sacrebleu": "evaluation", "safetensors": "checkpoint", "sentencepiece": "text", "shtab": "cli",
          "starlette": "serving", "tqdm": "command", "transformers": "export",
          "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "tensors")  # of the package checkpoint

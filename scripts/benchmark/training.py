@@ -1,16 +1,17 @@
 """A training step measured: this project, a Hugging Face Marian loop, torch.nn.Transformer.
 
     python -m scripts.benchmark.training --preset small --vocab-size 8000 --threads 2
+    python -m scripts.benchmark.training --preset base --batch-tokens 65536 --pad-multiple 8
 
 Models of one shape take steps on the same batches of random sentences, by turns, each in a process
-of its own. This project's step moves its average of the weights too; Marian is always post-norm.
-What is not installed is left out, with a word.
+of its own, on a GPU where there is one. This project's step moves its average of the weights too;
+Marian is always post-norm. What is not installed is left out, with a word.
 
 Shapes: B batch, T target, L any length, D model width, V vocabulary.
 """
 
 import argparse
-import copy
+import contextlib
 import dataclasses
 import logging
 import math
@@ -36,10 +37,12 @@ from transformer.export.to_huggingface import huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
+from transformer.training.progress import matrix_peak, training_flops
 from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
 
-HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "MiB")
-CONFIG, CPU = TrainConfig(), torch.device("cpu")
+HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "share of peak", "MiB")
+CONFIG = TrainConfig()
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 Loss = Callable[[Batch], Tensor]  # the mean of the target tokens: -> ()
 
 
@@ -53,6 +56,8 @@ class Settings:
     n_rounds: int
     threads: int
     bfloat16: bool
+    compile: bool = False
+    multiple: int = 1  # that lengths are padded to
 
     def shares(self) -> list[list[Batch]]:
         """The batches of each round, and last those to warm up on; targets are as their sources."""
@@ -60,8 +65,12 @@ class Settings:
         n_needed = n_shares * self.n_batches
         texts = sentences(n_needed * self.batch_tokens // 40 + 200, self.config.vocab_size)
         lengths = np.array([len(ids) + 1 for ids in texts])
-        rows = plan((lengths, lengths), np.arange(len(texts)), self.batch_tokens, 1, 0)
-        batches = [collate([(texts[i], texts[i]) for i in row]) for row in rows[:n_needed]]
+        every = np.arange(len(texts))
+        rows = plan((lengths, lengths), every, self.batch_tokens, 1, 0, 1, self.multiple)
+        pairs = [[(texts[i], texts[i]) for i in row] for row in rows[:n_needed]]
+        batches = [collate(row, self.multiple) for row in pairs]
+        if DEVICE.type == "cuda":
+            batches = [batch.pin_memory() for batch in batches]
         return [batches[start::n_shares] for start in range(n_shares)]
 
 
@@ -71,21 +80,26 @@ def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
     return F.cross_entropy(flat, target.flatten(), ignore_index=PAD_ID, label_smoothing=smooth)
 
 
-def this_project(config: ModelConfig) -> tuple[nn.Module, Loss]:
+def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
     """The model and its loss, whose logits never exist as a whole."""
-    loss_model = LossModel(Transformer(config), CONFIG)
+    loss_model = LossModel(Transformer(settings.config).to(DEVICE), CONFIG)
+    if settings.compile:
+        loss_model.compile_layers()
 
     def loss(batch: Batch) -> Tensor:
-        total = loss_model(batch.src, batch.tgt_in, batch.tgt_out)
-        return cast(Tensor, total / (batch.tgt_out != PAD_ID).sum())
+        total = loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)
+        return cast(Tensor, total / batch.n_target)
 
     return loss_model.model, loss
 
 
-def hugging_face(config: ModelConfig) -> tuple[nn.Module, Loss]:
+def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
     """MarianMTModel, which normalises after each sublayer."""
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    model = huggingface_model(Transformer(dataclasses.replace(config, norm="post"))).train()
+    config = dataclasses.replace(settings.config, norm="post")
+    model = huggingface_model(Transformer(config)).train().to(DEVICE)
+    if settings.compile:
+        model.compile(dynamic=True)
 
     def loss(batch: Batch) -> Tensor:
         output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)
@@ -94,8 +108,9 @@ def hugging_face(config: ModelConfig) -> tuple[nn.Module, Loss]:
     return model, loss
 
 
-def torch_transformer(config: ModelConfig) -> tuple[nn.Module, Loss]:
+def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
     """torch.nn.Transformer with what it leaves to its user: embeddings, positions, output."""
+    config = settings.config
     embedding = nn.Embedding(config.vocab_size, config.d_model)
     nn.init.normal_(embedding.weight, std=config.d_model**-0.5)
     codes, dropout = SinusoidalPositions(config.max_len, config.d_model), nn.Dropout(config.dropout)
@@ -109,6 +124,9 @@ def torch_transformer(config: ModelConfig) -> tuple[nn.Module, Loss]:
             part.dropout = 0.0
         elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
             part.dropout.p = 0.0
+    parts = nn.ModuleList([embedding, codes, layers]).to(DEVICE)
+    if settings.compile:
+        layers.compile(dynamic=True)
 
     def embed(ids: Tensor) -> Tensor:
         x = embedding(ids) * math.sqrt(config.d_model)  # (B, L, D)
@@ -117,15 +135,15 @@ def torch_transformer(config: ModelConfig) -> tuple[nn.Module, Loss]:
     def loss(batch: Batch) -> Tensor:
         padding, length = batch.src == PAD_ID, batch.tgt_in.size(1)
         x = layers(
-            embed(batch.src), embed(batch.tgt_in), tgt_mask=~causal_mask(length, length),
+            embed(batch.src), embed(batch.tgt_in), tgt_mask=~causal_mask(length, length, DEVICE),
             src_key_padding_mask=padding, memory_key_padding_mask=padding, tgt_is_causal=True,
         )  # fmt: skip
         return mean_loss(F.linear(x, embedding.weight), batch.tgt_out)
 
-    return nn.ModuleList([embedding, layers]), loss
+    return parts, loss
 
 
-TRAINERS: dict[str, Callable[[ModelConfig], tuple[nn.Module, Loss]]] = {
+TRAINERS: dict[str, Callable[[Settings], tuple[nn.Module, Loss]]] = {
     "this project": this_project,
     "Hugging Face Marian": hugging_face,
     "torch.nn.Transformer": torch_transformer,
@@ -139,17 +157,20 @@ class Loop:
     def __init__(self, name: str, settings: Settings) -> None:
         self.settings, self.shares, self.n_done = settings, settings.shares(), 0
         torch.manual_seed(1)
-        self.model, self.loss = TRAINERS[name](settings.config)
-        self.averaged = copy.deepcopy(self.model) if name == OURS else None
+        self.model, self.loss = TRAINERS[name](settings)
+        self.averaged = Transformer(settings.config).to(DEVICE) if name == OURS else None
         self.adam = optimizer.adam(self.model.parameters())
 
     def step(self, batch: Batch) -> None:
         """One step: forward, loss, backward, clipped gradient, Adam."""
         self.n_done += 1
         low = self.settings.bfloat16
-        kernel = attention_kernel(CPU, "bf16" if low else "no")
-        with torch.autocast("cpu", torch.bfloat16, enabled=low), kernel:
-            loss = self.loss(batch)
+        ours = self.averaged is not None
+        kernel: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if ours or DEVICE.type == "cpu":
+            kernel = attention_kernel(DEVICE, "bf16" if low else "no")
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=low), kernel:
+            loss = self.loss(batch.to(DEVICE))
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), CONFIG.clip)
         width = self.settings.config.d_model
@@ -164,9 +185,12 @@ class Loop:
         started = time.monotonic()
         for batch in batches:
             self.step(batch)
+        if DEVICE.type == "cuda":
+            torch.cuda.synchronize()
         seconds = time.monotonic() - started
         outputs = [batch.tgt_out[batch.tgt_out != PAD_ID].tolist() for batch in batches]
-        return Run(outputs, (seconds,), peak_mib())
+        used = torch.cuda.max_memory_allocated() / 2**20 if DEVICE.type == "cuda" else peak_mib()
+        return Run(outputs, (seconds,), round(used))
 
 
 _own: dict[str, Loop] = {}  # in the process of a trainer
@@ -191,8 +215,9 @@ def run(given: argparse.Namespace, say: Say) -> str:
     if min(given.rounds, given.steps, given.threads) < 1:
         raise UserError("expected rounds, steps and threads of at least 1")
     config = from_arguments(ModelConfig, given, base=model_config(given.preset))
-    low = given.precision == "bfloat16" or (given.precision == "auto" and has_fast_bfloat16(CPU))
-    settings = Settings(config, given.batch_tokens, given.steps, given.rounds, given.threads, low)
+    low = given.precision == "bfloat16" or (given.precision == "auto" and has_fast_bfloat16(DEVICE))
+    settings = Settings(config, given.batch_tokens, given.steps, given.rounds, given.threads, low,
+                        given.compile, given.pad_multiple)  # fmt: skip
     members, skipped = open_all(
         given.trainers, lambda name: Member(name, open_loop, name, settings), say
     )
@@ -206,17 +231,23 @@ def run(given: argparse.Namespace, say: Say) -> str:
     finally:
         for member in members:
             member.close()
-    return tables(rounds, skipped)
+    peak = matrix_peak(DEVICE, torch.bfloat16 if low else torch.float32)
+    flops = training_flops(config, 1, 1)  # sources are as long as their targets
+    return tables(rounds, skipped, peak / flops)
 
 
-def tables(rounds: dict[str, list[Run]], skipped: dict[str, str]) -> str:
-    """What each did, and how many times as fast this project is: the median of the rounds."""
+def tables(rounds: dict[str, list[Run]], skipped: dict[str, str], most: float = 0.0) -> str:
+    """What each did, and how many times as fast this project is: the median of the rounds.
+
+    `most` are the target tokens a second that the device's matrix products allow; 0: not known.
+    """
     rows, said = [], [""]
     speeds = {name: [turn.speed for turn in done] for name, done in rounds.items()}
     for name, done in rounds.items():
         ms, mib = statistics.median(turn.ms for turn in done), max(turn.peak_mib for turn in done)
         own = statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])
-        rows.append([name, *(f"{x:,.0f}" for x in (*own, ms, mib))])
+        share = f"{own[0] / most:.0%}" if most else "-"
+        rows.append([name, *(f"{x:,.0f}" for x in (*own, ms)), share, f"{mib:,.0f}"])
         if name != OURS and OURS in rounds:
             times = ratio(speeds[OURS], speeds[name])
             said.append(f"{OURS} is {times:.2f} times as fast as {name}.")
@@ -234,6 +265,8 @@ def parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=5, help="turns of each (default: 5)")
     add("--steps", type=int, default=3, help="steps of a turn (default: 3)")
     add("--threads", type=int, default=2, help="threads of each (default: 2)")
+    add("--compile", action="store_true", help="each by torch.compile")
+    add("--pad-multiple", type=int, default=1, help="of lengths (default: 1)")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
     add_arguments(flags, ModelConfig, from_preset=True)
     return flags

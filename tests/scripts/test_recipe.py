@@ -14,7 +14,7 @@ def given(folder: Path, mix: str, phase: str, *names: str) -> list[str]:
     path.write_text(mix, encoding="utf-8")
     for name in names:
         (folder / f"{name}.tsv").write_text("es\ten\n", encoding="utf-8")
-    asked = recipe.arguments(path, phase, [str(folder)])
+    asked = recipe.arguments(path, phase, [f"{folder}/{name}.tsv" for name in sorted(names)])
     return [part.removeprefix(f"{folder}/") for part in asked]
 
 
@@ -28,7 +28,7 @@ max-steps = 5
 "books*" = 0
 "news*" = 0.5
 """
-    assert given(tmp_path, mix, "end", "news", "books", "talk") == [
+    assert given(tmp_path, mix, "end", "news", "talk", "books") == [
         "--train", "news.tsv@0.5", "talk.tsv@1", "--max-steps", "5",
     ]  # fmt: skip
 

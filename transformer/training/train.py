@@ -78,11 +78,6 @@ class TrainRequest:
     config: TrainConfig = dataclasses.field(default_factory=TrainConfig)
 
     def __post_init__(self) -> None:
-        limits = ("max_steps", "max_epochs", "max_minutes", "patience")
-        if not any(getattr(self.config, name) for name in limits):
-            raise UserError(
-                "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
-            )
         if self.langs[0] == self.langs[1]:
             raise UserError(f"expected two languages, got --from and --to {self.langs[0]}")
         if self.init and self.preset:
@@ -109,6 +104,11 @@ def train(request: TrainRequest) -> TrainResult:
 
     Of several processes the first writes and reports. What a person can mend is a UserError.
     """
+    limits = ("max_steps", "max_epochs", "max_minutes", "patience")
+    if not any(getattr(request.config, name) for name in limits):
+        raise UserError(
+            "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
+        )
     folder = PreparedFolder.read(request.prepared) if request.prepared else None
     if folder:
         request = _from_folder(request, folder)

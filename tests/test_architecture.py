@@ -20,8 +20,8 @@ HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus"
          "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
          "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
          "pyarrow": "corpus", "pydantic": "serving", "pypdf": "documents",
-         "sacrebleu": "evaluation", "safetensors": "checkpoint", "sentencepiece": "text", "shtab": "cli",
-         "starlette": "serving", "tqdm": "command", "transformers": "export",
+         "sacrebleu": "evaluation", "safetensors": "checkpoint", "sentencepiece": "text",
+         "shtab": "cli", "starlette": "serving", "tqdm": "command", "transformers": "export",
          "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "flags", "cli")

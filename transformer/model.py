@@ -160,7 +160,8 @@ class Dropout(nn.Dropout):
     def forward(self, x: Tensor) -> Tensor:
         """Any shape; what is kept is scaled so that the mean stays."""
         dropped = min(255, round(256 * self.p))
-        if not self.training or not dropped or x.device.type != "cpu":
+        is_plain = x.device.type != "cpu" or torch.compiler.is_compiling()
+        if not self.training or not dropped or is_plain:
             return super().forward(x)
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-(2**63), None)
         kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped

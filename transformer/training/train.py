@@ -15,6 +15,7 @@ from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
     NOISES,
+    ColumnConfig,
     CorpusConfig,
     Direction,
     ModelConfig,
@@ -24,10 +25,10 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus.cleaning import DropReason, told
+from transformer.corpus.columns import SAMPLE, swapped_languages
 from transformer.corpus.prepare import PreparedCorpus, Source, prepare
 from transformer.corpus.readers import HUB, read_pairs
 from transformer.files import locked, write_text
-from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import pieces_of_epoch, settled
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
 LATER = (
-    *NOISES, "learning_rate", "skip_bad", "warmup_ratio", "cooldown_ratio", "pad_multiple",
+    *NOISES, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
+    "pad_multiple",
 )  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
-SAMPLE = 200  # pairs of a source by which swapped columns are told
 logger = logging.getLogger(__name__)
 
 
@@ -117,14 +118,14 @@ def _train(
     main = accelerator.is_main_process
     if not main:
         logging.getLogger().setLevel(logging.ERROR)
-    dev = _read_all(request.dev, request.langs)
-    held_out = dev + _read_all((*request.test, *request.held_out), request.langs)
+    dev = _read_all(request.dev, request)
+    held_out = dev + _read_all((*request.test, *request.held_out), request)
     sources = [Source.parse(text) for text in request.train]
     tokenizer = before.tokenizer if before else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
-    for spec in (*(source.spec for source in sources), *request.dev):
-        _tell_swapped(spec, request.langs)
+    for spec in (*(source.spec for source in sources), *request.dev, *request.test):
+        _check_columns(spec, request)
     with accelerator.local_main_process_first():
         data = prepare(
             sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
@@ -156,7 +157,9 @@ def _train(
         from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
         best = str(request.output / BEST)
-        report, folder = evaluate(EvaluationRequest(model=best, tests=request.test))
+        report, folder = evaluate(
+            EvaluationRequest(model=best, tests=request.test, columns=request.corpus)
+        )
         result = dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
     accelerator.end_training()
     return result
@@ -176,9 +179,10 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
     return model
 
 
-def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
+def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]:
     """The pairs of development and test sets; one without any is a UserError."""
-    read = {spec: [*read_pairs(spec, *langs)] for spec in specs}
+    langs, columns = request.langs, request.corpus
+    read = {spec: [*read_pairs(spec, *langs, config=columns)] for spec in specs}
     if empty := [spec for spec, pairs in read.items() if not pairs]:
         raise UserError(f"expected sentence pairs in {', '.join(empty)}, got none")
     return [pair for spec in specs for pair in read[spec]]
@@ -191,16 +195,21 @@ def _tell_corpus(data: PreparedCorpus) -> None:
         logger.warning("passed over: %s", said)
 
 
-def _tell_swapped(spec: str, langs: Direction) -> None:
-    """Warns of a source whose first texts read as if its two columns were taken for each other."""
-    if spec.startswith(HUB) or {*langs} != {*LANGUAGES}:
+def _check_columns(spec: str, request: TrainRequest) -> None:
+    """Stops at a source whose columns hold each other's language; with --swap, says so."""
+    langs, columns = request.langs, request.corpus
+    if spec.startswith(HUB):
         return
-    firsts = [*itertools.islice(read_pairs(spec, *langs, []), SAMPLE)]
-    read = [[detect(text) for text in pair] for pair in firsts]
-    n_swapped = sum((src.lang, tgt.lang) == langs[::-1] for src, tgt in read)
-    if 2 * n_swapped > len(firsts):
-        logger.warning("%s: what it calls %r and %r reads like %s and %s: are the columns swapped?",
-                       spec, *langs, *(NAMES[lang] for lang in langs[::-1]))  # fmt: skip
+    as_named = ColumnConfig(columns=columns.columns)
+    first = [*itertools.islice(read_pairs(spec, *langs, [], as_named), SAMPLE)]
+    found = swapped_languages(first, langs)
+    if found and columns.swap:
+        logger.warning("%s: its columns read like %s and are exchanged", spec, found)
+    elif found:
+        raise UserError(
+            f"expected {langs[0]!r} and {langs[1]!r} in {spec}, got columns that read like "
+            f"{found}: correct their names, or go on with --swap, which exchanges them"
+        )
 
 
 def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:
@@ -226,6 +235,7 @@ def _settings(
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in (model, request.corpus, chosen):
         settings |= dataclasses.asdict(config)
+    settings["columns"] = [*request.corpus.columns]  # as JSON gives them back
     if chosen.warmup:
         del settings["warmup_ratio"]
     if chosen.schedule != "wsd":

@@ -265,7 +265,10 @@ class TrainConfig(NoiseConfig):
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")
     eval_pairs: int = option(500, "development pairs translated for the validation BLEU")
-    log_every: int = option(50, "steps between progress lines")
+    log_every: int = option(
+        0, "steps between progress lines; auto: one after the first step and every ten seconds",
+        auto=True
+    )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
     precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
     compile: bool = option(False, "run the model through torch.compile")
@@ -281,9 +284,9 @@ class TrainConfig(NoiseConfig):
     def __post_init__(self) -> None:
         reject(self, {
             "0 <= {} <= 1": " ".join((*NOISES, "cooldown_ratio")),
-            "{} >= 1": "accumulate save_every eval_every log_every",
+            "{} >= 1": "accumulate save_every eval_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
-            "eval_pairs sample_alpha seed learning_rate pad_multiple",
+            "eval_pairs sample_alpha seed learning_rate pad_multiple log_every",
             "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
             "0 <= {} < 1": "label_smoothing ema",
         }, {

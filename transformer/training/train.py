@@ -90,10 +90,14 @@ class TrainRequest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainResult:
-    """Why training ended and where it stands; the report of the test sets and its page."""
+    """Why training ended and where it stands; the report of the test sets and its page.
+
+    `stop_signal` names the signal that this process was stopped by, if any.
+    """
 
     ending: Ending
     state: TrainingState
+    stop_signal: str = ""
     report: "Report | None" = None
     page: Path | None = None
 
@@ -150,7 +154,8 @@ def _train(
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
     _tell_settings(config, data)
-    result = TrainResult(ending=trainer.run(), state=trainer.state)
+    ending = trainer.run()
+    result = TrainResult(ending=ending, state=trainer.state, stop_signal=trainer.stop_signal)
     if main:
         _draw(request.output)
     if main and request.test and result.ending is not Ending.STOPPED:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from transformer.command import Parser, add_arguments, from_arguments, run_command
-from transformer.config import DecodeConfig
+from transformer.config import ColumnConfig, DecodeConfig
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import table
 from transformer.flags import add_engine
@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or a file of translations, one a line")
     add("--test", dest="tests", required=True, nargs="+", metavar="TEST",
-        help="test sets: parquet, jsonl, tsv, tmx, Moses, hub:")  # fmt: skip
+        help="test sets: parquet, jsonl, tsv, csv, tmx, Moses, hub:")  # fmt: skip
     add("--name", dest="names", nargs="+", metavar="NAME",
         help="a name for each test set (default: of its file)")  # fmt: skip
     add("--output", help="folder of the report (default: evaluation/NAME in the model's folder, "
@@ -39,12 +39,14 @@ def parser() -> argparse.ArgumentParser:
     add("--limit", type=int, help="only the first sentences of each test set")
     add("--known", nargs="+", metavar="CORPUS",
         help="training text: words that only the output has are counted")  # fmt: skip
+    add_arguments(flags, ColumnConfig)
     add_arguments(flags, DecodeConfig, skip=("n_best", "scores"))
     return flags
 
 
 def run(given: argparse.Namespace) -> None:
     """Evaluates, and prints the scores and where the report is."""
+    given.columns = from_arguments(ColumnConfig, given)
     given.decode = replace(from_arguments(DecodeConfig, given), scores=False)
     report, folder = evaluate(from_arguments(EvaluationRequest, given))
     print(f"{table(report)}\n\n{folder / PAGE_NAME}")

@@ -1,6 +1,7 @@
 """Trains a translation model, from the corpus to its own evaluation report.
 
-    python scripts/train.py                              the small corpus that comes with it
+    python scripts/train.py                              a first run of four minutes
+    python scripts/train.py --train data/train.tsv       the whole corpus that comes with it
     python scripts/train.py --train my.tsv --dev dev.tsv --from es --to en --preset small
     python scripts/train.py --fine-tune checkpoints/es-en --train mine.tmx
     accelerate launch --num_processes 2 scripts/train.py ...      the same, on several processes
@@ -11,8 +12,12 @@ The same command goes on where a stopped run left off.
 import argparse
 import dataclasses
 import logging
+import shlex
+import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.checkpoint.locate import find, read_config
 from transformer.command import Parser, add_arguments, from_arguments, run_command
@@ -29,16 +34,25 @@ from transformer.config import (
     TrainConfig,
     UserError,
 )
-from transformer.training.run import BEST, Ending
+from transformer.training.run import Ending
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, prepare_only, train
 
+if TYPE_CHECKING:
+    from transformer.evaluation.report import Report
+
 ROOT = Path(__file__).resolve().parent.parent
-OWN_CORPUS = {  # what a run without --train does: about three minutes on two CPU cores
-    "preset": "tiny", "vocab_size": 2000, "batch_tokens": 4096, "warmup": 400, "lr_scale": 1.5,
-    "optimizer": "adam", "schedule": "paper", "max_steps": 1250, "save_every": 250,
-    "eval_every": 250, "eval_pairs": 200,
+WHOLE, BEGINNER = (
+    {part: str(ROOT / "data" / f"{start}{part}.tsv") for part in ("train", "dev", "test")}
+    for start in ("", "beginner-")
+)
+FIRST_RUN = {  # without --train: within four minutes on two CPU cores, preparing and scoring too
+    "preset": "tiny", "d_model": 192, "vocab_size": 4000, "batch_tokens": 2048, "dropout": 0.2,
+    "ema": 0.99, "average": 0, "max_minutes": 3.4, "save_every": 250, "eval_every": 250,
+    "eval_pairs": 300,
 }  # fmt: skip
+WHOLE_LIMITS = {"max_minutes": 30.0}  # of --train data/train.tsv, unless another limit is given
+EXAMPLES = {"es": "¿Dónde está la estación?", "en": "Where is the station?"}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,33 +93,42 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    """The flags; without --train those of the corpus that comes with the project."""
+    """The flags; without --train those of the first run, on a part of the project's corpus."""
     parser = _parser()
-    own = {part: str(ROOT / "data" / f"{part}.tsv") for part in ("train", "dev", "test")}
     args = parser.parse_args(argv)
+    has_limit = args.max_steps or args.max_epochs or args.max_minutes
+    name = f"tuned-{Path(args.train[0]).stem}" if args.fine_tune and args.train else "first"
     if args.fine_tune:
         _check_fine_tune(args)
-        limited = any(getattr(args, name) for name in ("max_steps", *FINE_TUNE_LIMITS))
-        parser.set_defaults(**FINE_TUNE, **({} if limited else FINE_TUNE_LIMITS))
+        parser.set_defaults(**FINE_TUNE, **({} if has_limit else FINE_TUNE_LIMITS))
         args = parser.parse_args(argv)
         args.init, (args.src_lang, args.tgt_lang) = args.fine_tune, _direction(args)
-        args.mix, args.general_dev = (
-            [own[part]] if given is None else given
-            for part, given in (("train", args.mix), ("dev", args.general_dev))
-        )
+        args.mix = [WHOLE["train"]] if args.mix is None else args.mix
+        args.general_dev = [WHOLE["dev"]] if args.general_dev is None else args.general_dev
     elif args.mix is not None or args.general_dev is not None:
         raise UserError("expected --fine-tune with --mix and --general-dev, which are for it")
     elif not args.train and (args.prepare_only or not args.prepared):
-        parser.set_defaults(**OWN_CORPUS)
+        parser.set_defaults(**FIRST_RUN)
         args = parser.parse_args(argv)
-        for part, source in own.items():
-            setattr(args, part, getattr(args, part) or [source])
+        _add_sets(args, BEGINNER)
+    elif not args.train:
+        args.train, name = [], f"run-{args.prepared.name}"  # all that the folder has
+    else:
+        name = f"run-{Path(args.train[0]).stem}"
+        if [Path(source).resolve() for source in args.train] == [Path(WHOLE["train"])]:
+            parser.set_defaults(**({} if has_limit else WHOLE_LIMITS))
+            args = parser.parse_args(argv)
+            _add_sets(args, WHOLE)
     args.src_lang, args.tgt_lang = args.src_lang or "es", args.tgt_lang or "en"
     langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
-    kind = "tuned" if args.fine_tune else "run"
-    named = Path(args.train[0] if args.train else args.prepared).stem
-    args.output = args.output or ROOT / "checkpoints" / f"{kind}-{named}-{langs}"
+    args.output = args.output or ROOT / "checkpoints" / f"{name}-{langs}"
     return args
+
+
+def _add_sets(args: argparse.Namespace, corpus: Mapping[str, str]) -> None:
+    """Adds the sets of a corpus of the project in the place of those that are not named."""
+    for part, source in corpus.items():
+        setattr(args, part, getattr(args, part) or [source])
 
 
 def _check_fine_tune(args: argparse.Namespace) -> None:
@@ -147,13 +170,31 @@ def run(args: argparse.Namespace) -> None:
     else:
         result = train(request)
     if result.ending is Ending.STOPPED:
-        logging.info("the same command goes on with it")
-    elif not args.fine_tune:
-        logging.info("the model: %s", request.output / BEST)
-    if result.report:
-        from transformer.evaluation.report import table
+        logging.info("the same command goes on from there")
+        raise KeyboardInterrupt(signal.Signals[result.stop_signal or "SIGTERM"])
+    if result.report and result.page:
+        _print_report(result.report, result.page)
+    model = shlex.quote(str(_as_typed(request.output)))
+    example = EXAMPLES.get(request.langs[0], "...")
+    logging.info('translate with it: translate --model %s "%s"', model, example)
 
-        print(f"{table(result.report)}\n\n{result.page}")
+
+def _print_report(report: "Report", page: Path) -> None:
+    """Prints the scores of the test sets, BLEU of each in a line, and where their page is."""
+    from transformer.evaluation.report import table
+
+    print(f"{table(report)}\n")
+    for test_set in report.sets:
+        bleu = next(score for score in test_set.scores if score.metric == "BLEU")
+        interval = f" [{bleu.low:.1f}, {bleu.high:.1f}]" if bleu.low is not None else ""
+        print(f"BLEU {bleu.value:.1f}{interval} on {test_set.sentences} lines of {test_set.name}")
+    print(f"report: {_as_typed(page)}", flush=True)
+
+
+def _as_typed(path: Path) -> Path:
+    """A path as it is named from the folder at hand, where it lies below it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def main(argv: list[str] | None = None) -> int:

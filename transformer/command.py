@@ -68,7 +68,8 @@ def _add_flag(group: Any, field: "dataclasses.Field[Any]", hint: Any, default: A
     if hint is bool:
         options["action"] = argparse.BooleanOptionalAction
     elif typing.get_origin(hint) is tuple:
-        options |= {"nargs": "+", "metavar": "ADDRESS"}
+        names = field.metadata["metavar"]
+        options |= {"nargs": len(names) if isinstance(names, tuple) else "+", "metavar": names}
     else:
         allowed = choices(hint) or None
         kind = str if allowed else hint

@@ -38,9 +38,15 @@ class UserError(Exception):
     """What a person can mend: the message says what was expected, what came, what to do."""
 
 
-def option(default: Any, help: str, *, auto: bool = False) -> Any:
-    """A dataclass field that carries its help text; `auto`: a flag spells its 0 as that."""
-    return dataclasses.field(default=default, metadata={"help": help, "auto": auto})
+def option(
+    default: Any, help: str, *, auto: bool = False, metavar: str | tuple[str, ...] | None = None
+) -> Any:
+    """A dataclass field that carries its help text; `auto`: a flag spells its 0 as that.
+
+    A flag with several values names each in `metavar`, or all of them by one word.
+    """
+    metadata = {"help": help, "auto": auto, "metavar": metavar}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def choices(hint: Any) -> tuple[Any, ...]:
@@ -140,7 +146,25 @@ PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class CorpusConfig:
+class ColumnConfig:
+    """Which two columns of a table of text hold the pairs, where its header does not say it."""
+
+    columns: tuple[str, ...] = option(
+        (), "names of the source and the target column, in tables that have them (default: the "
+        "languages by code or name, or source and target)", metavar=("SRC", "TGT")
+    )  # fmt: skip
+    swap: bool = option(False, "exchange the columns of a source that reads as if swapped")
+
+    def __post_init__(self) -> None:
+        reject(self, {}, self._column_rules())
+
+    def _column_rules(self) -> dict[str, bool]:
+        rule = f"two different columns, not {' '.join(self.columns)}"
+        return {rule: not self.columns or len({*self.columns}) == len(self.columns) == 2}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusConfig(ColumnConfig):
     """Which pairs are kept, and how the vocabulary is made."""
 
     max_words: int = option(200, "drop pairs with more words on a side")
@@ -155,7 +179,7 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "max_words tokenizer_sample", "{} > 1": "max_ratio",
                   "{} >= 0": "max_pairs workers"}  # fmt: skip
-        reject(self, bounds, {})
+        reject(self, bounds, self._column_rules())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,7 +265,10 @@ class TrainConfig(NoiseConfig):
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")
     eval_pairs: int = option(500, "development pairs translated for the validation BLEU")
-    log_every: int = option(50, "steps between progress lines")
+    log_every: int = option(
+        0, "steps between progress lines; auto: one after the first step and every ten seconds",
+        auto=True
+    )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
     precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
     compile: bool = option(False, "compile the layers with torch.compile")
@@ -261,9 +288,9 @@ class TrainConfig(NoiseConfig):
     def __post_init__(self) -> None:
         reject(self, {
             "0 <= {} <= 1": " ".join((*NOISES, "cooldown_ratio")),
-            "{} >= 1": "accumulate save_every eval_every log_every",
+            "{} >= 1": "accumulate save_every eval_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
-            "eval_pairs sample_alpha seed learning_rate pad_multiple",
+            "eval_pairs sample_alpha seed learning_rate pad_multiple log_every",
             "{} >= -1": "loader_workers",
             "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
             "0 <= {} < 1": "label_smoothing ema",
@@ -333,7 +360,7 @@ class ServeConfig:
     address_connections: int = option(256, "connections that may be open from one address")
     behind_proxy: tuple[str, ...] = option(
         (), "addresses or networks of proxies; only their headers tell client (X-Forwarded-For), "
-        "scheme (-Proto) and host (-Host, Host)"
+        "scheme (-Proto) and host (-Host, Host)", metavar="ADDRESS"
     )  # fmt: skip
     cors: str = option("", "origin whose pages may use the server, as https://a.org; *: any")
 

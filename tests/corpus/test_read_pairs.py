@@ -27,6 +27,7 @@ def write_formats(folder: Path) -> dict[str, bytes]:
         "flat.jsonl": "\n".join(map(json.dumps, rows)),
         "nested.json": "\n".join(json.dumps({"translation": row}) for row in rows),
         "table.tsv": "en\tnote\tes\n" + "".join(f"{t}\t-\t{s}\n" for s, t in PAIRS),
+        "table.csv": "Inglés;Español\n" + "".join(f'"{t}";"{s}"\n' for s, t in PAIRS),
         "memory.tmx": f"<tmx><body>{''.join(units)}</body></tmx>",
         "moses.es": "".join(f"{s}\n" for s, _ in PAIRS),
         "moses.en": "".join(f"{t}\n" for _, t in PAIRS),
@@ -38,7 +39,8 @@ def write_formats(folder: Path) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()} | tables
 
 
-SPECS = ["nested.parquet", "flat.parquet", "flat.jsonl", "nested.json", "table.tsv", "memory.tmx"]
+SPECS = ["nested.parquet", "flat.parquet", "flat.jsonl", "nested.json", "table.tsv", "table.csv",
+         "memory.tmx"]  # fmt: skip
 MOSES = ["moses", "moses.es", "moses.en", "{0}moses.es,{0}moses.en", "{0}moses.en , {0}moses.es"]
 
 

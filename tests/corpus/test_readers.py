@@ -1,22 +1,26 @@
 """Plain files of parallel text: each format, each way to spell it, and each defect by its line."""
 
+import csv
 import gzip
+import io
 import json
 import os
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from transformer.config import Direction, SentencePair, UserError
+from transformer.config import ColumnConfig, Direction, SentencePair, UserError
 from transformer.corpus.readers import (
-    column,
     lines,
     moses_files,
     pick,
+    read_csv,
     read_json_lines,
     read_moses,
+    read_pairs,
     read_tmx,
     read_tsv,
 )
@@ -46,14 +50,20 @@ def json_lines(nested: bool, es: str = "es", en: str = "en") -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [("es", "es"), ("es-ES", "es-ES"), ("ES", "ES"), ("es_419", "es_419"), ("est", None)],
-)
-def test_a_column_is_named_by_a_language_code_with_or_without_a_region(
-    name: str, found: str | None
-) -> None:
-    assert column(["id", name, "en"], "es") == found
+def csv_text(
+    delimiter: str, end: str, header: Sequence[str], *, columns: Sequence[int] = (0, 1),
+    always: bool = False,
+) -> str:  # fmt: skip
+    """The pairs in two columns of a table as spreadsheets write it."""
+    file = io.StringIO()
+    quoting: Any = csv.QUOTE_ALL if always else csv.QUOTE_MINIMAL
+    writer = csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writerow(header)
+    for pair in PAIRS:
+        row = ["x"] * len(header)
+        row[columns[0]], row[columns[1]] = pair
+        writer.writerow(row)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,12 @@ def test_a_column_is_named_by_a_language_code_with_or_without_a_region(
         (read_tsv, "en-US\tes-MX\n" + "".join(f"{t}\t{s}\n" for s, t in PAIRS)),
         (read_tsv, "id\tEN\tscore\tES\n" + "\n".join(f"7\t{t}\t0.5\t{s}" for s, t in PAIRS)),
         (read_tsv, "\ufeffes\ten\r\n" + "".join(f"{s}\t{t}\r\n" for s, t in PAIRS)),
+        (read_tsv, "Inglés\tEspañol\n" + "".join(f"{t}\t{s}\n" for s, t in PAIRS)),
+        (read_json_lines, json_lines(nested=False, es="Español", en="Inglés")),
+        (read_csv, csv_text(",", "\n", ("es", "en"))),
+        (read_csv, "\ufeff" + csv_text(";", "\r\n", ("Spanish", "English"))),
+        (read_csv, csv_text(",", "\n", ("ES", "Inglés"), always=True) + "\n\n"),
+        (read_csv, csv_text("\t", "\n", ("es, note", "en", "es"), columns=(2, 1))),
         (read_tmx, tmx(*(UNIT.format("es", s, "en", t) for s, t in PAIRS))),
         (read_tmx, tmx(*(UNIT.format("EN-us", t, "es_ES", s) for s, t in PAIRS))),
         (read_tmx, tmx(*(OLD_UNIT.format("es", s, "en", t) for s, t in PAIRS))),
@@ -76,6 +92,48 @@ def test_a_file_is_read_in_both_directions(reader: Reader, text: str, tmp_path: 
     path = put(tmp_path / "corpus", text)
     assert list(reader(path, ES_EN)) == PAIRS
     assert list(reader(path, ("en", "es"))) == REVERSED
+
+
+@pytest.mark.parametrize("reader", [read_tsv, read_csv])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_unicode_text_of_spreadsheets_is_read(
+    reader: Reader, encoding: str, packed: bool, tmp_path: Path
+) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    content = (mark + csv_text("\t", "\r\n", ("es", "en"))[:-2]).encode(encoding)
+    path = tmp_path / ("corpus.gz" if packed else "corpus")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    found = list(reader(path, ES_EN))
+    assert found[:2] == PAIRS[:2]
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("langs", [ES_EN, ("en", "es")])
+def test_source_and_target_are_in_the_direction_asked_for(langs: Direction, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "target,source\nb,a\n")
+    assert list(read_csv(path, langs)) == [("a", "b")]
+
+
+def test_quoted_text_may_hold_quotes_delimiters_and_line_breaks(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", 'es,en\n"Dijo ""hola"", y se fue.","He said ""hi"",\nand left."')
+    assert list(read_csv(path, ES_EN)) == [('Dijo "hola", y se fue.', 'He said "hi",\nand left.')]
+
+
+def test_columns_are_taken_by_name(tmp_path: Path) -> None:
+    pairs = [("Hola.", "Hi.")]
+    path = put(tmp_path / "a.csv", "es,en,Texto,Corrected\nx,y,Hola.,Hi.\n")
+    config = ColumnConfig(columns=("Texto", "Corrected"))
+    assert list(read_pairs(str(path), *ES_EN, config=config)) == pairs
+    path = put(tmp_path / "a.jsonl", '{"Texto": "Hola.", "Corrected": "Hi.", "es": "x", "en": "y"}')
+    assert list(read_pairs(str(path), *ES_EN, config=config)) == pairs
+
+
+def test_rows_of_a_csv_that_are_no_pairs_can_be_passed_over(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", 'es;en\n"a\nb";c\nd;e;f\ng;h\n')
+    refused: list[str] = []
+    assert list(read_csv(path, ES_EN, refused)) == [("a\nb", "c"), ("g", "h")]
+    assert refused == [f"{path}, line 4: expected 2 columns, got 3"]
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
@@ -161,6 +219,11 @@ def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message
         (read_tsv, "es\tfr\na\tb\n", "line 1: expected a header with the columns 'es' and 'en'"),
         (read_tsv, "Hola\tHello\n", "Add such a first line"),
         (read_tsv, "", "line 1: expected a header"),
+        (read_csv, "", "line 1: expected a header"),
+        (read_csv, "Hola,Hello\n", "or name its columns with --columns"),
+        (read_csv, "es,en\na\n", "line 2: expected 2 columns, got 1"),
+        (read_csv, 'es,en\na,b\n"c,' + "d" * 2**18, "line 3: expected CSV: field larger than"),
+        (read_csv, "e\0s\0,\0e\0n\0\n\0", "expected UTF-8 text in .*, got UTF-16"),
         (read_tmx, "", "expected TMX in .*no element found"),
         (read_tmx, "<tmx><body><tu>", "expected TMX in"),
         (read_tmx, "no mark-up", "expected TMX in .*syntax error"),
@@ -180,6 +243,13 @@ def test_text_that_is_not_utf8_is_an_error_that_names_its_line(tmp_path: Path) -
     path = tmp_path / "a.tsv"
     path.write_bytes("es\ten\nSí\tYes\nSí".encode() + b"\xed\tYes\n")
     with pytest.raises(UserError, match=r"a.tsv, line 3: expected UTF-8 text"):
+        list(read_tsv(path, ES_EN))
+
+
+def test_utf_16_that_ends_in_half_a_character_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes("es\ten\nSí\tYes".encode("utf-16")[:-1])
+    with pytest.raises(UserError, match=r"expected UTF-16 text in .*a.tsv: .*; save it as UTF-8"):
         list(read_tsv(path, ES_EN))
 
 

@@ -11,13 +11,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from scripts import train
-from tests.processes import python, tsv
+from tests.processes import ROOT, python, tsv
 from tests.training.runs import (
     SCRIPT,
     averaged_gradients,
@@ -32,6 +33,7 @@ from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.readers import read_pairs
+from transformer.training import run as training_run
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 Script = Callable[[Sequence[object]], int]
@@ -83,7 +85,7 @@ def test_another_shape_than_that_of_the_checkpoint_is_refused(
     assert said in capsys.readouterr().err
 
 
-# The script, in processes of its own
+# Whether it learns
 
 
 @pytest.fixture
@@ -92,6 +94,27 @@ def script() -> Iterator[Script]:
     level = logging.getLogger().level
     yield lambda flags: train.main([str(flag) for flag in flags])
     logging.getLogger().setLevel(level)
+
+
+def test_a_run_learns_a_small_language_with_the_settings_that_it_chooses(
+    script: Script, phrases: Sequence[tuple[str, str]], tmp_path: Path
+) -> None:
+    """Sentences of known words in new combinations come out right: BLEU 100 is a perfect score."""
+    parts = {"train": phrases[:764], "dev": phrases[764:814], "test": phrases[814:]}
+    flags = {part: tsv(tmp_path / f"{part}.tsv", pairs) for part, pairs in parts.items()} | {
+        "d-model": 64, "n-heads": 4, "n-encoder-layers": 2, "n-decoder-layers": 2, "d-ff": 128,
+        "norm": "pre", "vocab-size": 350, "max-len": 64, "dropout": 0.1, "max-steps": 250,
+        "eval-every": 125, "precision": "float32", "ema": 0.98, "workers": 1, "seed": 1,
+        "output": tmp_path / "run", "cache": tmp_path / "cache",
+    }  # fmt: skip
+    assert script([word for name, value in flags.items() for word in (f"--{name}", value)]) == 0
+    report = json.loads((tmp_path / "run/best/evaluation/test/report.json").read_text("utf-8"))
+    (test_set,) = report["sets"]
+    bleu = next(score["value"] for score in test_set["scores"] if score["metric"] == "BLEU")
+    assert bleu > 60, "training does not learn"  # it is 89; another processor rounds otherwise
+
+
+# The script, in processes of its own
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(
@@ -108,7 +131,8 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
         time.sleep(random.random() / 100)
         os.kill(process.pid or 0, sent)
         process.join()
-        assert process.exitcode == (0 if sent == signal.SIGTERM else -sent), log.read_text()
+        stopped = 128 + sent if sent == signal.SIGTERM else -sent
+        assert process.exitcode == stopped, log.read_text()
     assert "stopped by SIGTERM, at step" in log.read_text()
     assert script(command(corpus, killed, **flags)) == 0
     assert state(killed) == state(tmp_path / "straight"), f"killed after {moments} records"
@@ -230,6 +254,7 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
         (["--max-steps", "1", "--mix", "a.tsv"], "expected --fine-tune with --mix"),
         (["--max-steps", "1", "--train", "hub:"], "expected a hub data set hub:NAME:CONFIG"),
         (["--max-steps", "1", "--test", "empty.tsv"], "expected sentence pairs in empty.tsv, got"),
+        (["--max-steps", "1", "--columns", "es", "es"], "two different columns, not es es"),
     ],
 )
 def test_a_command_that_asks_for_no_run_is_refused(
@@ -246,25 +271,76 @@ def test_a_command_that_asks_for_no_run_is_refused(
 def test_sets_that_are_named_stand_for_those_of_the_project() -> None:
     args = train._arguments(["--dev", "mine.tsv"])
     assert args.dev == ["mine.tsv"]
-    assert [Path(args.train[0]).name, Path(args.test[0]).name] == ["train.tsv", "test.tsv"]
+    names = [Path(args.train[0]).name, Path(args.test[0]).name, args.output.name]
+    assert names == ["beginner-train.tsv", "beginner-test.tsv", "first-es-en"]
 
 
-def test_swapped_columns_are_warned_of_and_where_the_model_is_is_told(
-    script: Script, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_whole_corpus_brings_its_sets_and_a_limit() -> None:
+    whole = ROOT / "data" / "train.tsv"
+    args = train._arguments(["--train", os.path.relpath(whole)])
+    assert [Path(args.dev[0]), Path(args.test[0])] == [whole.with_name("dev.tsv"),
+                                                       whole.with_name("test.tsv")]  # fmt: skip
+    assert (args.max_minutes, args.output.name) == (30.0, "run-train-es-en")
+    args = train._arguments(["--train", str(whole), "--max-steps", "9", "--test", "mine.tsv"])
+    assert (args.max_minutes, args.test) == (0.0, ["mine.tsv"])
+    args = train._arguments(["--train", str(whole), "more.tsv"])
+    assert (args.max_minutes, args.dev, args.test) == (0.0, [], [])
+
+
+def test_a_run_that_is_stopped_says_so_by_its_exit_code(
+    script: Script, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    plain = training_run.progress_line
+
+    def interrupt(*given: Any) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return plain(*given)
+
+    monkeypatch.setattr(training_run, "progress_line", interrupt)
+    assert script(command(corpus, tmp_path, max_steps=2)) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "train: stopped"
+    monkeypatch.setattr(training_run, "progress_line", plain)
+    assert script(command(corpus, tmp_path, max_steps=2)) == 0
+
+
+SWAPPED = [(f"the white house {i}", f"la casa blanca de la señora {i}") for i in range(60)]
+
+
+def test_swapped_columns_stop_a_run_until_they_are_to_be_exchanged(
+    script: Script, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     caplog.set_level(logging.INFO)
-    pairs = [(f"the white house {i}", f"la casa blanca de la señora {i}") for i in range(60)]
-    for name, rows, is_swapped in (
-        ("swapped", pairs, True),
-        ("right", [pair[::-1] for pair in pairs], False),
-    ):
-        caplog.clear()
-        train_file = tsv(tmp_path / f"{name}.tsv", rows)
-        flags = {"train": train_file, "vocab_size": 300, "max_steps": 1, "average": 0}
-        assert script(command(corpus, tmp_path / name, **flags)) == 0
-        told = "reads like English and Spanish: are the columns swapped?" in caplog.text
-        assert told == is_swapped
-        assert f"the model: {tmp_path / name / 'best'}" in caplog.text
+    right = tsv(tmp_path / "right.tsv", [pair[::-1] for pair in SWAPPED])
+    swapped = tsv(tmp_path / "swapped.tsv", SWAPPED)
+    flags = {"vocab_size": 300, "max_steps": 2, "dev": corpus / "dev.tsv"}
+    assert script(command(corpus, tmp_path / "run", train=swapped, **flags)) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"train: expected 'es' and 'en' in {swapped}, got columns that read ")
+    assert "like English and Spanish" in said
+    assert "--swap" in said
+    assert not (tmp_path / "run" / "run.json").exists()
+    assert script([*command(corpus, tmp_path / "run", train=swapped, **flags), "--swap"]) == 0
+    assert f"{swapped}: its columns read like English and Spanish and are exchanged" in caplog.text
+    assert script(command(corpus, tmp_path / "same", train=right, **flags)) == 0
+    assert state(tmp_path / "run") == state(tmp_path / "same")
+
+
+def test_the_command_that_translates_with_the_model_is_told(
+    script: Script, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.INFO)
+    with contextlib.chdir(tmp_path):
+        flags = command(corpus, tmp_path / "my run", max_steps=2, dev=corpus / "dev.tsv")
+        assert script([*flags, "--test", str(corpus / "dev.tsv")]) == 0
+    said = "translate with it: translate --model 'my run' \"¿Dónde está la estación?\""
+    assert caplog.messages[-1] == said
+    assert f"kept in {tmp_path / 'my run' / 'best'}: the weights of step 2" in caplog.text
+    *_, bleu, report = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"BLEU [\d.]+ \[-?[\d.]+, [\d.]+\] on 4 lines of dev", bleu)
+    assert report == "report: my run/best/evaluation/dev/report.html"
 
 
 def test_without_the_plots_a_run_has_no_curves(

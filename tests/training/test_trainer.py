@@ -1,5 +1,7 @@
 """The training loop: its limits, the arithmetic of a step, and what it keeps."""
 
+import itertools
+import logging
 import random
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from transformer.training import runtime
 from transformer.training.optimizer import learning_rate
 from transformer.training.run import Ending
 from transformer.training.trainer import Trainer
-from transformer.training.validation import Validation
+from transformer.training.validation import Validation, example_rows
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 
@@ -187,6 +189,42 @@ def test_the_validation_score_is_bleu_where_pairs_are_translated(
     (record,) = [record for record in read_metrics(tmp_path) if record["event"] == "validation"]
     assert record["loss"] > 0
     assert trainer.state.best == record["bleu"] >= 0
+
+
+def test_three_fixed_sentences_show_what_the_model_says_at_each_validation(
+    start: Start, tmp_path: Path, phrases: Pairs, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    trainer = start(tmp_path, dev=phrases[-40:], eval_every=1, eval_pairs=40, max_steps=2)
+    trainer.run()
+    shown = [message.lstrip() for message in caplog.messages if " -> " in message]
+    sources = [line.partition(" -> ")[0] for line in shown]
+    assert len(shown) == 6
+    assert sources[:3] == sources[3:]
+    assert len({*sources}) == 3
+    assert {*sources} <= {src for src, _ in phrases[-40:]}
+    assert [line.partition(" -> ")[2] for line in shown[3:]] == [
+        text for _, text in trainer.validation.examples
+    ]
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, [0]), (2, [0]), (8, [1, 2, 3]), (300, [37, 75, 112])])
+def test_the_sentences_shown_are_of_the_shorter_half(n: int, rows: list[int]) -> None:
+    assert example_rows(["x" * i for i in range(n)]) == rows
+
+
+def test_a_line_comes_after_the_first_step_and_every_ten_seconds(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count(step=0.5)  # each look at the clock is half a second later
+    monkeypatch.setattr("transformer.training.trainer.time.monotonic", lambda: next(ticks))
+    start(tmp_path, log_every=0, save_every=1000, max_steps=90).run()
+    records = [record for record in read_metrics(tmp_path) if record["event"] == "train"]
+    assert records[0]["step"] == 1
+    gaps = [b["seconds"] - a["seconds"] for a, b in itertools.pairwise(records[:-1])]
+    assert len(gaps) >= 2
+    assert all(10 <= gap < 14 for gap in gaps), gaps
+    assert records[-1]["step"] == 90
 
 
 def test_development_pairs_that_are_all_too_long_are_an_error(start: Start, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ from transformer.corpus.prepared import (
     open_corpus,
     token_pairs,
 )
+from transformer.corpus.progress import timed
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
@@ -80,8 +81,9 @@ class CacheKey:
                 files.append((spec, status and (status.st_size, status.st_mtime_ns)))
         model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
         config = dataclasses.asdict(self.config) | {"workers": 0}
-        if not self.config.skip_bad:
-            del config["skip_bad"]  # caches from before it came stay good
+        for name in ("skip_bad", "columns", "swap"):
+            if not config[name]:
+                del config[name]  # caches from before it came stay good
         parts = [CACHE_FORMAT, files, self.langs, config, self.vocab_size, self.max_len]
         parts += ["both"] if self.both else []
         text = json.dumps([*parts, sorted(self.held_out), model])
@@ -97,13 +99,13 @@ def _files(spec: str, langs: Direction) -> Sequence[Path]:
 
 
 def _read_all(
-    specs: Sequence[str], langs: Direction, limit: int, skip_bad: bool
+    specs: Sequence[str], langs: Direction, config: CorpusConfig
 ) -> Iterator[dict[str, Any]]:
     empty = True
     for number, spec in enumerate(specs):
         refused: Refused = []
-        pairs = read_pairs(spec, *langs, refused if skip_bad else None)
-        for src, tgt in itertools.islice(pairs, limit or None):
+        pairs = read_pairs(spec, *langs, refused if config.skip_bad else None, config)
+        for src, tgt in itertools.islice(pairs, config.max_pairs or None):
             src, made_src = unmarked(cleaning.normalize(src), SOURCE_MADE)
             tgt, made_tgt = unmarked(cleaning.normalize(tgt), TARGET_MADE)
             yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
@@ -152,8 +154,7 @@ def _read_raw(
     types = {"src": "string", "tgt": "string", "source": "int16", "made": "int8"}
     features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
-    arguments = {"specs": tuple(specs), "langs": langs, "limit": config.max_pairs,
-                 "skip_bad": config.skip_bad}  # fmt: skip
+    arguments = {"specs": tuple(specs), "langs": langs, "config": config}
     try:
         return datasets.Dataset.from_generator(
             _read_all, features=features, cache_dir=folder, gen_kwargs=arguments
@@ -221,28 +222,32 @@ def _nothing_kept(reasons: NDArray[np.int8]) -> UserError:
 def _build(cache_key: CacheKey, work: Path) -> Path:
     """The token cache, its report and its sums, in a folder within one of temporary files."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
-    raw = _read_raw(cache_key.specs, cache_key.langs, config, str(work))
+    with timed("reading the corpus", logger.info):
+        raw = _read_raw(cache_key.specs, cache_key.langs, config, str(work))
     options = {
         "batched": True,
         "num_proc": workers if len(raw) > PARALLEL_FROM else None,
         "remove_columns": raw.column_names,
     }
-    reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
+    with timed(f"cleaning {len(raw):,} pairs", logger.info):
+        reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
     kept = np.flatnonzero(reasons == DropReason.KEPT)
     if not len(kept):
         raise _nothing_kept(reasons)
     sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
-    tokenizer = cache_key.tokenizer or Tokenizer.train(
-        sample, cache_key.vocab_size, config.tokenizer, tags
-    )
+    tokenizer = cache_key.tokenizer
+    if tokenizer is None:
+        with timed(f"making a vocabulary of {cache_key.vocab_size:,} pieces", logger.info):
+            tokenizer = Tokenizer.train(sample, cache_key.vocab_size, config.tokenizer, tags)
     _return_freed_memory()
     ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
-    tokens = raw.select(kept).map(
-        functools.partial(_tokenise, tokenizer=tokenizer),
-        features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
-        cache_file_name=f"{work}/tokens.arrow",
-        **options,
-    )
+    with timed(f"cutting {len(kept):,} pairs into pieces", logger.info):
+        tokens = raw.select(kept).map(
+            functools.partial(_tokenise, tokenizer=tokenizer),
+            features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
+            cache_file_name=f"{work}/tokens.arrow",
+            **options,
+        )
     tag = int(cache_key.both)  # of a direction
     lengths = np.maximum(*token_pairs(tokens.data).lengths) + tag
     if not config.drop_long:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from transformer.checkpoint.locate import SELFTEST, find, read_metrics
 from transformer.command import able_to
-from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.corpus.readers import read_pairs
+from transformer.config import ColumnConfig, ComputeType, DecodeConfig, Direction, UserError
+from transformer.corpus.readers import DEFAULT_COLUMNS, read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
 from transformer.evaluation.metrics import N_BOOTSTRAP
 from transformer.evaluation.report import Report, machine, page, to_json
@@ -57,6 +57,7 @@ class EvaluationRequest:
     n_bootstrap: int = N_BOOTSTRAP
     guard: bool = False
     known: tuple[str, ...] = ()  # corpora; words of the output that none has are counted
+    columns: ColumnConfig = field(default_factory=ColumnConfig)
 
 
 def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
@@ -71,12 +72,12 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     opened = [system, baseline] if baseline else [system]
     languages = direction(opened, request.src_lang, request.tgt_lang)
     sets = [
-        read_set(spec, name, languages, request.limit)
+        read_set(spec, name, languages, request.limit, request.columns)
         for spec, name in zip(request.tests, names, strict=True)
     ]
     folder = _output_folder(request, system, names)
-    pairs = (pair for spec in request.known for pair in read_pairs(spec, *languages))
-    known = vocabulary(itertools.chain.from_iterable(pairs))
+    read = (read_pairs(spec, *languages, config=request.columns) for spec in request.known)
+    known = vocabulary(text for pairs in read for pair in pairs for text in pair)
     reports = []
     for test_set in sets:
         before = translations(baseline, test_set, request)[0] if baseline else None
@@ -171,11 +172,17 @@ def direction(systems: Sequence[System], src_lang: str | None, tgt_lang: str | N
     return directions.pop()
 
 
-def read_set(spec: str, name: str, languages: Direction, limit: int | None = None) -> TestSet:
+def read_set(
+    spec: str,
+    name: str,
+    languages: Direction,
+    limit: int | None = None,
+    columns: ColumnConfig = DEFAULT_COLUMNS,
+) -> TestSet:
     """The test set, or its first `limit` pairs, each side made one line."""
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")
-    pairs = list(itertools.islice(read_pairs(spec, *languages), limit))
+    pairs = list(itertools.islice(read_pairs(spec, *languages, config=columns), limit))
     if not pairs:
         raise UserError(f"expected at least one pair of sentences; the test set {spec} is empty")
     return TestSet(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import CARD, find, read_config, read_json
-from transformer.config import Direction, SentencePair, UserError
+from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key, normalize
 from transformer.corpus.prepare import SKIP_BAD
 from transformer.corpus.prepared import Source
@@ -60,7 +60,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
         raise UserError(f"expected at least {FEWEST} pairs of own text, got {len(own)}")
     if not run.dev:
         run = dataclasses.replace(run, dev=(_held_out(own, run),))
-    mixed = [_weighed(spec, len(own), run.langs) for spec in request.mix]
+    mixed = [_weighed(spec, len(own), run) for spec in request.mix]
     result = train(
         dataclasses.replace(
             run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
@@ -71,7 +71,9 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     _finish(request, run, result)
     if not run.test:
         return result
-    asked = EvaluationRequest(model=str(run.output / BEST), tests=run.test, compare=str(run.init))
+    asked = EvaluationRequest(
+        model=str(run.output / BEST), tests=run.test, compare=str(run.init), columns=run.corpus
+    )
     report, folder = evaluate(asked)
     return dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
 
@@ -80,7 +82,7 @@ def _own_pairs(run: TrainRequest) -> list[SentencePair]:
     """The pairs of own text that are worth training on, each once."""
     refused: Refused | None = [] if run.corpus.skip_bad else None
     specs = [Source.parse(text).spec for text in run.train]
-    pairs = (pair for spec in specs for pair in read_pairs(spec, *run.langs, refused))
+    pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, refused, run.corpus))
     try:
         tidy = dict.fromkeys((normalize(src), normalize(tgt)) for src, tgt in pairs)
     except BadRow as error:
@@ -99,11 +101,11 @@ def _held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
     return str(path)
 
 
-def _weighed(spec: str, n_own: int, langs: Direction) -> str:
+def _weighed(spec: str, n_own: int, run: TrainRequest) -> str:
     """A source of general text with its weight: the one given, or as many pairs as own ones."""
     if Source.parse(spec).spec != spec:
         return spec
-    n_general = sum(1 for _ in read_pairs(spec, *langs))
+    n_general = sum(1 for _ in read_pairs(spec, *run.langs, config=run.corpus))
     return f"{spec}@{max(0.001, min(1.0, n_own / max(1, n_general))):.3g}"
 
 
@@ -118,7 +120,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     config = dataclasses.replace(run.config, batch_tokens=MEASURED)
     sets = {
         name: Validation(
-            [pair for spec in specs for pair in read_pairs(spec, *run.langs)],
+            [p for spec in specs for p in read_pairs(spec, *run.langs, config=run.corpus)],
             after.tokenizer, after.directions, config,
         )
         for name, specs in (("own", run.dev), ("general", request.general)) if specs

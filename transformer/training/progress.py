@@ -64,3 +64,23 @@ class Meter:
         """Target tokens and operations a second."""
         seconds = time.monotonic() - self._since
         return self.tokens / seconds, self.flops / seconds
+
+
+class PaceWatch:
+    """Tells once when training has become slow: most often something else has the processor."""
+
+    FIRST, FALLEN = 4, 1 / 5  # reports that the run begins with; of their best pace
+
+    def __init__(self) -> None:
+        self._first: list[float] = []
+        self._is_told = False
+
+    def remark(self, pace: float) -> str:
+        """What a progress line adds for this pace, in target tokens a second; mostly nothing."""
+        if len(self._first) < self.FIRST:
+            self._first.append(pace)
+            return ""
+        if self._is_told or pace > self.FALLEN * max(self._first):
+            return ""
+        self._is_told = True
+        return f"  (slow: {pace / max(self._first):.0%} of the first pace; is the machine busy?)"

@@ -15,6 +15,7 @@ from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
     NOISES,
+    ColumnConfig,
     CorpusConfig,
     Direction,
     ModelConfig,
@@ -24,6 +25,7 @@ from transformer.config import (
     model_config,
 )
 from transformer.corpus.cleaning import DropReason, told
+from transformer.corpus.columns import SAMPLE, swapped_languages
 from transformer.corpus.prepared import (
     PreparedCorpus,
     PreparedFolder,
@@ -33,7 +35,6 @@ from transformer.corpus.prepared import (
 )
 from transformer.corpus.readers import HUB, as_tsv, read_pairs
 from transformer.files import locked, write_text
-from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import pieces_of_epoch, settled
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 
 # Settings that are noted only where they are on, so that a run from before they came can go on.
 LATER = (
-    *NOISES, "learning_rate", "skip_bad", "warmup_ratio", "cooldown_ratio", "pad_multiple",
+    *NOISES, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
+    "pad_multiple",
 )  # fmt: skip
 PAPERS = ("schedule", "paper")  # likewise noted only where it is another
-SAMPLE = 200  # pairs of a source by which swapped columns are told
 logger = logging.getLogger(__name__)
 
 
@@ -91,10 +92,14 @@ class TrainRequest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainResult:
-    """Why training ended and where it stands; the report of the test sets and its page."""
+    """Why training ended and where it stands; the report of the test sets and its page.
+
+    `stop_signal` names the signal that this process was stopped by, if any.
+    """
 
     ending: Ending
     state: TrainingState
+    stop_signal: str = ""
     report: "Report | None" = None
     page: Path | None = None
 
@@ -119,7 +124,7 @@ def train(request: TrainRequest) -> TrainResult:
     with locked(request.output) if alone else contextlib.nullcontext():
         if not alone:
             logging.getLogger().setLevel(logging.ERROR)
-        dev = _read_all(request.dev, request.langs)
+        dev = _read_all(request.dev, request)
         if folder:
             data = _open_folder(folder, request, model, before)
         else:
@@ -137,12 +142,12 @@ def prepare_only(request: TrainRequest) -> None:
         raise UserError("expected a folder for --prepare-only: name it with --prepared")
     before = weights.load(request.init) if request.init else None
     model = _shape(request, before)
-    dev = _read_all(request.dev, request.langs)
+    dev = _read_all(request.dev, request)
     data = _prepare_text(request, dev, model, before)
     values = {"langs": request.langs, "both": request.both, "max_len": model.max_len,
               "sources": request.train}  # fmt: skip
     sets = {
-        kind: [as_tsv(request.langs, read_pairs(spec, *request.langs)) for spec in specs]
+        kind: [as_tsv(request.langs, _read_all((spec,), request)) for spec in specs]
         for kind, specs in (("dev", request.dev), ("test", request.test))
     }
     export(data, request.prepared, values, sets)
@@ -157,10 +162,10 @@ def _prepare_text(
     """The corpus of the text that a request names, tokenised in its cache."""
     from transformer.corpus.prepare import prepare  # with `datasets`, which a carried one needs not
 
-    held_out = [*dev, *_read_all((*request.test, *request.held_out), request.langs)]
+    held_out = [*dev, *_read_all((*request.test, *request.held_out), request)]
     sources = [Source.parse(text) for text in request.train]
-    for spec in (*(source.spec for source in sources), *request.dev):
-        _tell_swapped(spec, request.langs)
+    for spec in (*(source.spec for source in sources), *request.dev, *request.test):
+        _check_columns(spec, request)
     tokenizer = before.tokenizer if before else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
@@ -235,14 +240,17 @@ def _train(
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
     _tell_settings(config, data)
-    result = TrainResult(ending=trainer.run(), state=trainer.state)
+    ending = trainer.run()
+    result = TrainResult(ending=ending, state=trainer.state, stop_signal=trainer.stop_signal)
     if main:
         _draw(request.output)
     if main and request.test and result.ending is not Ending.STOPPED:
         from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
         best = str(request.output / BEST)
-        report, folder = evaluate(EvaluationRequest(model=best, tests=request.test))
+        report, folder = evaluate(
+            EvaluationRequest(model=best, tests=request.test, columns=request.corpus)
+        )
         result = dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
     accelerator.end_training()
     return result
@@ -262,9 +270,10 @@ def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
     return model
 
 
-def _read_all(specs: Sequence[str], langs: Direction) -> list[SentencePair]:
+def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]:
     """The pairs of development and test sets; one without any is a UserError."""
-    read = {spec: [*read_pairs(spec, *langs)] for spec in specs}
+    langs, columns = request.langs, request.corpus
+    read = {spec: [*read_pairs(spec, *langs, config=columns)] for spec in specs}
     if empty := [spec for spec, pairs in read.items() if not pairs]:
         raise UserError(f"expected sentence pairs in {', '.join(empty)}, got none")
     return [pair for spec in specs for pair in read[spec]]
@@ -277,16 +286,21 @@ def _tell_corpus(data: PreparedCorpus) -> None:
         logger.warning("passed over: %s", said)
 
 
-def _tell_swapped(spec: str, langs: Direction) -> None:
-    """Warns of a source whose first texts read as if its two columns were taken for each other."""
-    if spec.startswith(HUB) or {*langs} != {*LANGUAGES}:
+def _check_columns(spec: str, request: TrainRequest) -> None:
+    """Stops at a source whose columns hold each other's language; with --swap, says so."""
+    langs, columns = request.langs, request.corpus
+    if spec.startswith(HUB):
         return
-    firsts = [*itertools.islice(read_pairs(spec, *langs, []), SAMPLE)]
-    read = [[detect(text) for text in pair] for pair in firsts]
-    n_swapped = sum((src.lang, tgt.lang) == langs[::-1] for src, tgt in read)
-    if 2 * n_swapped > len(firsts):
-        logger.warning("%s: what it calls %r and %r reads like %s and %s: are the columns swapped?",
-                       spec, *langs, *(NAMES[lang] for lang in langs[::-1]))  # fmt: skip
+    as_named = ColumnConfig(columns=columns.columns)
+    first = [*itertools.islice(read_pairs(spec, *langs, [], as_named), SAMPLE)]
+    found = swapped_languages(first, langs)
+    if found and columns.swap:
+        logger.warning("%s: its columns read like %s and are exchanged", spec, found)
+    elif found:
+        raise UserError(
+            f"expected {langs[0]!r} and {langs[1]!r} in {spec}, got columns that read like "
+            f"{found}: correct their names, or go on with --swap, which exchanges them"
+        )
 
 
 def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:
@@ -312,6 +326,7 @@ def _settings(
     settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
     for config in (model, request.corpus, chosen):
         settings |= dataclasses.asdict(config)
+    settings["columns"] = [*request.corpus.columns]  # as JSON gives them back
     if chosen.warmup:
         del settings["warmup_ratio"]
     if chosen.schedule != "wsd":

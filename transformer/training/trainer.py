@@ -32,10 +32,11 @@ from transformer.model import Transformer
 from transformer.training import optimizer, run, runtime, schedule
 from transformer.training.loader import MicroBatches, Step, load, n_workers
 from transformer.training.loss import LossModel
-from transformer.training.progress import Meter, matrix_peak
+from transformer.training.progress import Meter, PaceWatch, matrix_peak
 from transformer.training.run import BEST, LAST, Ending, RunFolder, TrainingState
 from transformer.training.validation import Validation
 
+REPORT_SECONDS = 10.0  # between progress lines, unless --log-every counts steps
 logger = logging.getLogger(__name__)
 
 
@@ -70,7 +71,11 @@ class Trainer:
         self.schedule: TrainConfig | None = None  # warm-up and cooldown in steps, once decided
         self._started = time.monotonic()
         self.meter = Meter(model_config, self.device)  # since the last report
+        self._pace_watch = PaceWatch()
         self._peak = 0.0  # of the device's matrix products, operations a second
+        self._next_report = 0.0  # second of training of the next progress line, with --log-every 0
+        self._time_left: run.TimeLeft | None = None
+        self.stop_signal = ""  # that ended training
         machine = {
             "processes and device": f"{self.world_size} x {self.device.type}",
             "threads of a process": torch.get_num_threads(),
@@ -109,6 +114,7 @@ class Trainer:
         self.accelerator.wait_for_everyone()
         why = ending.describe(self.config)
         if ending is Ending.STOPPED:
+            self.stop_signal = stop.reason
             why = f"stopped by {stop.reason or 'a signal to another process'}"
         logger.info("%s, at step %d", why, self.state.step)
         return ending
@@ -214,9 +220,10 @@ class Trainer:
     def _after_step(self) -> Ending | None:
         """Reports, validates and saves where it is time to; returns what ends training."""
         config, step = self.config, self.state.step
-        times = (config.log_every, config.eval_every, config.save_every)
         ending = run.limit_reached(self.state, config)
-        if ending or any(step % every == 0 for every in times):
+        times = (config.log_every or step + 1, config.eval_every, config.save_every)
+        is_time = not config.log_every and self.state.seconds >= self._next_report
+        if ending or is_time or any(step % every == 0 for every in times):
             self._report()
         if step % config.eval_every == 0:
             self._validate(self.averaged)
@@ -256,9 +263,11 @@ class Trainer:
         }
         if self._peak:
             record["share_of_peak"] = flops / self.world_size / self._peak
-        done = run.share_done(state, self.config, self.turns)
-        left = state.seconds * (1 - done) / done if done else None
-        self._tell(record, run.progress_line(record, left))
+        share = run.share_done(state, self.config, self.turns)
+        self._time_left = self._time_left or run.TimeLeft(state.seconds, share)
+        left = self._time_left.estimate(state.seconds, share)
+        self._tell(record, run.progress_line(record, left) + self._pace_watch.remark(pace))
+        self._next_report = state.seconds + REPORT_SECONDS
         self.meter.restart()
 
     def _tell(self, record: Mapping[str, Any], line: str) -> None:
@@ -277,10 +286,11 @@ class Trainer:
         if self.accelerator.is_main_process:
             scores = self.validation.scores(model)
             score = scores.get("bleu", -scores["loss"])
-            said = "  ".join(f"{key} {value:.3f}" for key, value in scores.items())
             seconds = round(state.seconds, 1)
             record = {"event": name, "step": state.step, **scores, "seconds": seconds}
-            self._tell(record, f"step {state.step:>6}  {name}: {said}")
+            self._tell(record, run.validation_line(state.step, name, scores))
+            for source, translation in self.validation.examples:
+                logger.info("%s%s -> %s", " " * 13, source, translation)
         (score,) = self._sum(score)
         self.state = dataclasses.replace(state, validated=state.step, stale=state.stale + 1)
         if state.best is None or score > state.best:
@@ -293,6 +303,7 @@ class Trainer:
         """The last word: validates the end, tries the average of the last checkpoints, saves."""
         if self.state.validated != self.state.step:
             self._validate(self.averaged)
+        single = self.state  # before an average is tried
         self.accelerator.wait_for_everyone()
         kept = self.folder.kept(self.state.step) if self.config.average else []
         if len(kept) > 1 and self.validation:
@@ -304,5 +315,8 @@ class Trainer:
             self.state = dataclasses.replace(self.state, stale=stale)  # patience stays used up
         if not self.validation and self.accelerator.is_main_process:
             self.folder.save(BEST, self.averaged.state_dict(), self.state)
+        metric = "BLEU" if self.validation.has_translations else "loss"
+        kept_weights = run.describe_best(single, self.state, metric)
+        logger.info("kept in %s: %s", self.folder.path / BEST, kept_weights)
         self.state = dataclasses.replace(self.state, finished=True)
         self._save_last()

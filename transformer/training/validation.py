@@ -12,6 +12,7 @@ from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
 MOST = 8192  # tokens of a batch of validation, all of whose logits exist at once
+N_EXAMPLES = 3  # sentences of a direction whose translations are shown
 
 
 class Validation:
@@ -28,6 +29,7 @@ class Validation:
         self.tokenizer, self.directions = tokenizer, tuple(directions)
         self.budget = min(config.batch_tokens, MOST)
         self.pairs = []
+        self.examples: list[tuple[str, str]] = []  # sources, and what `scores` made of them
         self.translated: dict[Direction, list[SentencePair]] = {}
         for langs in self.directions:
             swapped = langs != self.directions[0]
@@ -40,6 +42,11 @@ class Validation:
 
     def __bool__(self) -> bool:
         return bool(self.pairs)
+
+    @property
+    def has_translations(self) -> bool:
+        """Whether `scores` has BLEU."""
+        return any(self.translated.values())
 
     @torch.inference_mode()
     def loss(self, model: Transformer) -> float:
@@ -71,12 +78,22 @@ class Validation:
 
         scores = {"loss": self.loss(model)}
         each: dict[str, float] = {}
+        self.examples = []
         for langs, pairs in self.translated.items():
             if not pairs:
                 return scores
             sources, references = zip(*pairs, strict=True)
             translator = Translator.of(model, self.tokenizer, langs, "float32", self.directions)
             results = translator.translate(sources)
-            each["-".join(langs)] = bleu([result.text for result in results], references)
+            texts = [result.text for result in results]
+            each["-".join(langs)] = bleu(texts, references)
+            self.examples += [(sources[i], texts[i]) for i in example_rows(sources)]
         scores["bleu"] = sum(each.values()) / len(each)
         return scores | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}
+
+
+def example_rows(sources: Sequence[str]) -> list[int]:
+    """Which sentences to show: three of different lengths out of the shorter half."""
+    by_length = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    places = (len(sources) * n // (2 * N_EXAMPLES + 2) for n in range(1, N_EXAMPLES + 1))
+    return [by_length[place] for place in dict.fromkeys(places)]

@@ -24,7 +24,7 @@ from transformer.corpus.readers import read_pairs
 from transformer.evaluation import selftest
 
 TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
-N_TEST = 200  # lines of it that go into the self-test
+N_TEST = 500  # lines of it that go into the self-test
 
 
 def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict[str, Tensor]]:

@@ -212,3 +212,17 @@ def test_other_limits_let_the_rate_rise_again(start: Start, tmp_path: Path) -> N
     assert rates[9] < rates[10] == rates[17] == 0.01
     assert rates[-1] == pytest.approx(0.01 / 12)
     assert limit_reached(TrainingState(step=9, end=9, limits="other"), TrainConfig()) is None
+
+
+def test_a_slow_start_does_not_end_a_timed_run_early() -> None:
+    """The first step takes half of a minute, as torch.compile does; 900 others fit the rest."""
+    config = TrainConfig(
+        max_minutes=2, schedule="wsd", warmup=5, learning_rate=0.01, cooldown_ratio=0.9
+    )
+    place, step = TrainingState(), 0
+    while not place.end:
+        place = dataclasses.replace(place, step=step, seconds=30 + 0.1 * step if step else 0.0)
+        place = decided(place, config, 10**6)
+        step += 1
+    assert step - 1 == place.fall == 2 * PROBE + 1
+    assert place.end == pytest.approx(900, abs=2)

@@ -37,7 +37,7 @@ FREE = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
     "save_every", "log_every", "track", "report_to", "loader_workers",
 )  # fmt: skip
-DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": ""}
+DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class TrainingState:
     fall: int = 0  # step after which the rate falls, decided
     end: int = 0  # last step, after which it would be zero
     limits: str = ""  # for which that was decided
+    probed: float = 0.0  # seconds that the first steps took, which tell little of the pace
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -92,6 +92,21 @@ def steps_allowed(state: TrainingState, config: TrainConfig, turns: int) -> int:
     return round(min((count for count in counts if count), default=0))
 
 
+def last_step(state: TrainingState, config: TrainConfig, turns: int) -> int:
+    """The step at which the nearest limit ends the run, `turns` an epoch.
+
+    A time limit counts by the pace since the first PROBE steps, in which a processor prepares its
+    products and torch.compile compiles.
+    """
+    ends = [float(config.max_steps), float(config.max_epochs * turns)]
+    if config.max_minutes:
+        steps, seconds = state.step, state.seconds
+        if state.probed and steps > PROBE:
+            steps, seconds = steps - PROBE, seconds - state.probed
+        ends.append(state.step + steps / seconds * (60 * config.max_minutes - state.seconds))
+    return max(round(min(end for end in ends if end)), state.step + 1)
+
+
 def decided(state: TrainingState, config: TrainConfig, turns: int) -> TrainingState:
     """The state with what is to be decided before its next step, said as it is decided.
 
@@ -99,13 +114,16 @@ def decided(state: TrainingState, config: TrainConfig, turns: int) -> TrainingSt
     begins to fall, and ends: when the last `cooldown_ratio` of the nearest limit begins.
     """
     first = PROBE if config.max_minutes else 0
+    if config.max_minutes and state.step == PROBE:
+        state = dataclasses.replace(state, probed=state.seconds)
     is_open = not (config.warmup or state.warmup)
     if state.step == first or (state.step > first and is_open):
         state = _with_warmup(state, config, steps_allowed(state, config, turns))
     share, limits = share_done(state, config, turns), limits_of(config)
     ratio = config.cooldown_ratio if config.schedule == "wsd" and not config.cooldown else 0.0
-    if ratio and state.step and share >= 1 - ratio and state.limits != limits:
-        end = max(round(state.step / share), state.step + 1)
+    is_probed = not config.max_minutes or state.step > 2 * PROBE or share >= 1 - ratio / 2
+    if ratio and state.step and share >= 1 - ratio and state.limits != limits and is_probed:
+        end = last_step(state, config, turns)
         state = dataclasses.replace(state, fall=state.step, end=end, limits=limits)
         logger.info("the rate falls to zero from step %d to %d", state.fall, end)
     return state

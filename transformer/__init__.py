@@ -4,9 +4,15 @@
     transformer.load().translate(["Buenos días."])[0].text
 
 The names below are imported when they are first used: importing the package costs nothing.
+
+It is imported before torch starts its threads, and tells them to sleep soon while they wait for
+each other. By default they spin, and beside any other work on the machine training falls to a
+fifth. Whoever imports torch first, or sets one of these variables, decides for themselves.
 """
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +21,10 @@ if TYPE_CHECKING:
     from transformer.text.tokenizer import Tokenizer
     from transformer.translation.directions import load
     from transformer.translation.translator import Translation, Translator
+
+SPINS = "1000"  # looks of a waiting thread before it sleeps, some microseconds
+if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+    os.environ["GOMP_SPINCOUNT"] = SPINS
 
 __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022 the first is all that most need

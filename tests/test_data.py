@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from data import tables
+from data import beginner, tables
 from transformer.corpus.cleaning import dedup_text
 from transformer.text import language, spelling
 
@@ -33,13 +33,45 @@ def test_every_table_has_a_header_and_filled_columns(path: Path) -> None:
         assert all(row[:2]), row
 
 
+def test_the_committed_beginners_part_is_the_one_that_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.tsv").symlink_to(DATA / "train.tsv")
+    monkeypatch.setattr(beginner, "DATA", tmp_path)
+    beginner.main([])
+    for part in PARTS:
+        name = f"beginner-{part}.tsv"
+        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+
+
+def test_the_beginners_part_is_short_and_common() -> None:
+    whole = {tuple(row) for row in rows("train.tsv")}
+    parts = {part: rows(f"beginner-{part}.tsv")[1:] for part in PARTS}
+    assert {part: len(pairs) for part, pairs in parts.items()} == {
+        "train": 20_000, "dev": 300, "test": 300}  # fmt: skip
+    assert all(tuple(row) in whole for pairs in parts.values() for row in pairs)
+    lengths = {
+        part: {len(side) for row in pairs for side in beginner.words((row[0], row[1]))}
+        for part, pairs in parts.items()
+    }
+    assert max(lengths["train"]) == 10
+    assert lengths["dev"] == lengths["test"] == {3, 4, 5, 6}
+
+
+def test_the_least_common_pairs_are_left_out_in_their_order() -> None:
+    pairs = [("uno dos", "one two"), ("tres", "three"), ("dos uno", "two one"), ("x y " * 6, "z")]
+    assert beginner.common(pairs, 4) == pairs[:3], "no side may be long"
+    assert beginner.common(pairs, 2) == [pairs[0], pairs[2]]
+
+
 def test_there_is_enough_to_train_and_to_measure() -> None:
     assert len(rows("train.tsv")) - 1 >= 8000
     assert len(rows("dev.tsv")) - 1 == len(rows("test.tsv")) - 1 == 500
 
 
-def test_no_sentence_stands_in_two_parts_on_either_side() -> None:
-    parts = [sides(part) for part in PARTS]
+@pytest.mark.parametrize("start", ["", "beginner-"])
+def test_no_sentence_stands_in_two_parts_on_either_side(start: str) -> None:
+    parts = [sides(f"{start}{part}") for part in PARTS]
     for i in range(3):
         for j in range(i):
             assert not parts[i][0] & parts[j][0]

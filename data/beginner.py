@@ -1,0 +1,104 @@
+"""Writes the beginner's part of the corpus anew, out of `train.tsv`: short sentences, common words.
+
+python data/beginner.py
+
+`beginner-dev.tsv` and `beginner-test.tsv`: sentences of three to six words a side, each of which
+stands at least 20 times in `train.tsv`; 300 each, chosen by the hash of the Spanish side.
+`beginner-train.tsv`: of the pairs of at most ten words that share no side with these, the ones
+whose rarest word is the rarest are left out again and again, until 20,000 are left.
+"""
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from transformer.config import SentencePair
+from transformer.corpus.cleaning import dedup_text, key
+from transformer.corpus.readers import read_pairs, write_tsv
+
+DATA = Path(__file__).resolve().parent
+LANGS = ("es", "en")
+N_TRAIN, N_HELD_OUT = 20_000, 300
+MOST_WORDS = 10  # of a side for training
+FEWEST_HELD_OUT, MOST_HELD_OUT = 3, 6  # words of a side of dev and test
+COMMON = 20  # times that each word of dev and test stands in the corpus
+SHRINK = 0.97  # share of the pairs that stay when words are counted anew
+WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+Words = tuple[list[str], list[str]]  # of a source and of its target, in small letters
+
+
+def words(pair: SentencePair) -> Words:
+    """The words and numbers of both sides."""
+    return WORD.findall(pair[0].lower()), WORD.findall(pair[1].lower())
+
+
+def count(pairs: Iterable[Words]) -> tuple[Counter[str], Counter[str]]:
+    """How often each word occurs on each side."""
+    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for pair in pairs:
+        for side, found in zip(counts, pair, strict=True):
+            side.update(found)
+    return counts
+
+
+def rarest(pair: Words, counts: tuple[Counter[str], Counter[str]]) -> int:
+    """How often the rarest word of a pair occurs on its side."""
+    return min(side[word] for side, found in zip(counts, pair, strict=True) for word in found)
+
+
+def within(pair: Words, fewest: int, most: int) -> bool:
+    """Whether both sides have a number of words within these bounds."""
+    return all(fewest <= len(side) <= most for side in pair)
+
+
+def sides(pair: SentencePair) -> set[str]:
+    """Both texts without case and punctuation."""
+    return {dedup_text(text) for text in pair}
+
+
+def held_out(pairs: Sequence[SentencePair]) -> tuple[list[SentencePair], list[SentencePair]]:
+    """The development and the test pairs, which have no side in common."""
+    found = {pair: words(pair) for pair in pairs}
+    counts = count(found.values())
+    short = [
+        pair
+        for pair, both in found.items()
+        if within(both, FEWEST_HELD_OUT, MOST_HELD_OUT) and rarest(both, counts) >= COMMON
+    ]
+    chosen: list[SentencePair] = []
+    taken: set[str] = set()
+    for pair in sorted(short, key=lambda pair: key(pair[0])):
+        if len(chosen) < 2 * N_HELD_OUT and not sides(pair) & taken:
+            chosen.append(pair)
+            taken |= sides(pair)
+    return chosen[:N_HELD_OUT], chosen[N_HELD_OUT:]
+
+
+def common(pairs: Sequence[SentencePair], number: int) -> list[SentencePair]:
+    """So many of the pairs, those whose rarest word is common among them, in their order."""
+    found = {i: words(pair) for i, pair in enumerate(pairs)}
+    kept = [i for i, both in found.items() if within(both, 1, MOST_WORDS)]
+    while len(kept) > number:
+        counts = count(found[i] for i in kept)
+        kept.sort(key=lambda i: (-rarest(found[i], counts), i))
+        kept = kept[: max(number, int(SHRINK * len(kept)))]
+    return [pairs[i] for i in sorted(kept)]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Writes the three files."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args(argv)
+    pairs = list(dict.fromkeys(read_pairs(str(DATA / "train.tsv"), *LANGS)))
+    dev, test = held_out(pairs)
+    taken = {side for pair in (*dev, *test) for side in sides(pair)}
+    train = common([pair for pair in pairs if not sides(pair) & taken], N_TRAIN)
+    for name, part in (("train", train), ("dev", dev), ("test", test)):
+        write_tsv(DATA / f"beginner-{name}.tsv", LANGS, part)
+
+
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         },
         **at_least(8, "batch_tokens"),
         **at_least(1, "accumulate", "save_every", "eval_every"),
+        **at_least(-1, "loader_workers"),
         **at_least(0, "warmup", "average", "seed", "max_steps", "max_epochs", "max_minutes",
                    "eval_pairs", "patience", "learning_rate", "clip", "sample_alpha",
                    "pad_multiple", "log_every"),

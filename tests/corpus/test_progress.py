@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from transformer.corpus.progress import timed
+from transformer.corpus.prepare import timed
 
 
 def test_work_is_told_when_it_begins_goes_on_and_ends() -> None:

@@ -14,8 +14,9 @@ import logging
 import os
 import shutil
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,6 @@ from transformer.corpus.prepared import (
     open_corpus,
     token_pairs,
 )
-from transformer.corpus.progress import timed
 from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
@@ -57,6 +57,26 @@ EXAMPLES = 3  # dropped pairs that the report shows for each reason
 PARALLEL_FROM = 20_000  # pairs that are worth more than one process
 A_DAY = 24 * 60 * 60  # seconds: what is left of a preparation for so long was killed
 logger = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def timed(work: str, log: Callable[[str], object], every: float = 10.0) -> Iterator[None]:
+    """Log what begins, each `every` seconds that it goes on, and in the end how long it took."""
+    start, ended = time.monotonic(), threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(every):
+            log(f"{work}: {time.monotonic() - start:.0f} s so far")
+
+    log(work)
+    watch = threading.Thread(target=go_on, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+    log(f"{work}: done in {time.monotonic() - start:.1f} s")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

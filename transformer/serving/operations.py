@@ -29,10 +29,10 @@ FORMS = ("application/json", "application/x-www-form-urlencoded")
 HUNGRY = {"q": "Tengo hambre.", "source": "es", "target": "en"}
 LOOKED: dict[str, Any] = {
     "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
-    "ids": [319, 297, 381, 1452, 1017, 920, 272, 2],
-    "sourceWords": [["Tengo", 1, 3], ["hambre", 3, 4], [".", 4, 5]],
-    "targetWords": [["I'm", 0, 3, 0.6914], ["hungry", 3, 6, 0.7373], [".", 6, 7, 0.8794]],
-    "alignment": [[0.482, 0.092, 0.012], [0.017, 0.677, 0.003], [0.004, 0.012, 0.925]],
+    "ids": [319, 295, 371, 13192, 273, 2],
+    "sourceWords": [["Tengo", 1, 2], ["hambre", 2, 3], [".", 3, 4]],
+    "targetWords": [["I'm", 0, 3, 0.6659], ["hungry", 3, 4, 0.9394], [".", 4, 5, 0.9146]],
+    "alignment": [[0.422, 0.145, 0.044], [0.064, 0.921, 0.005], [0.016, 0.007, 0.639]],
 }  # fmt: skip
 
 
@@ -109,7 +109,7 @@ POSTS = {
             "a list, as HTML": (
                 {"q": ["Tengo hambre.", "Vivo en una <b>casa</b> grande."], "source": "es",
                  "target": "en", "format": "html"},
-                {"translatedText": ["I'm hungry.", "I live in a big <b>house</b>."]},
+                {"translatedText": ["I'm hungry.", "I live in a large <b>house</b>."]},
             ),
         },
     ),
@@ -128,24 +128,25 @@ POSTS = {
         "Tell the words that may come next in the translation of a sentence",
         schema.Words, schema.Alternatives,
         {"after “I'm”": (
-            {**HUNGRY, "prefix": [319, 297, 381]},
+            {**HUNGRY, "prefix": [319, 295, 371]},
             {"alternatives": [
-                {"text": "hungry", "ids": [1452, 1017, 920], "probability": 0.7373, "known": True},
-                {"text": "starving", "ids": [2296, 640, 294], "probability": 0.0034, "known": True},
-                {"text": "hunger", "ids": [10698], "probability": 0.0014, "known": True},
-                {"text": "i", "ids": [1636], "probability": 0.001, "known": True},
-                {"text": "in", "ids": [284], "probability": 0.0006, "known": True},
-                {"text": "famine", "ids": [759, 6284], "probability": 0.0005, "known": True},
-                {"text": "Hungry", "ids": [2179, 1017, 920], "probability": 0.0003, "known": True},
-                {"text": "faintered", "ids": [3007, 426, 622, 308], "probability": 0.0,
+                {"text": "hungry", "ids": [13192], "probability": 0.9394, "known": True},
+                {"text": "starving", "ids": [2802, 776, 308], "probability": 0.0135, "known": True},
+                {"text": "hungered", "ids": [12356, 311], "probability": 0.0009, "known": True},
+                {"text": "feeling", "ids": [4170], "probability": 0.0008, "known": True},
+                {"text": "sick", "ids": [6259], "probability": 0.0006, "known": True},
+                {"text": "going", "ids": [962], "probability": 0.0005, "known": True},
+                {"text": "famineed", "ids": [2169, 6797, 311], "probability": 0.0004,
                  "known": False},
+                {"text": "Hungered", "ids": [1585, 3944, 311], "probability": 0.0002,
+                 "known": True},
             ]},
         )},
     ),
     "/continue_after": Operation(
         "Translate a sentence so that it begins with given pieces",
         schema.Part, schema.ContinueAfter,
-        {"after “I'm”": ({**HUNGRY, "prefix": [319, 297, 381]}, LOOKED)},
+        {"after “I'm”": ({**HUNGRY, "prefix": [319, 295, 371]}, LOOKED)},
     ),
 }  # fmt: skip
 FILE = Operation(

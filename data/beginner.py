@@ -20,10 +20,10 @@ from transformer.corpus.readers import read_pairs, write_tsv
 
 DATA = Path(__file__).resolve().parent
 LANGS = ("es", "en")
-N_TRAIN, N_HELD_OUT = 20_000, 300
-MOST_WORDS = 10  # of a side for training
+N_TRAIN, N_HELD_OUT = 14_000, 300
+MOST_WORDS = 8  # of a side for training
 FEWEST_HELD_OUT, MOST_HELD_OUT = 3, 6  # words of a side of dev and test
-COMMON = 20  # times that each word of dev and test stands in the corpus
+COMMON = 60  # times that each word of dev and test stands in the corpus
 SHRINK = 0.97  # share of the pairs that stay when words are counted anew
 WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 Words = tuple[list[str], list[str]]  # of a source and of its target, in small letters

@@ -57,7 +57,7 @@ BROKEN: dict[type[Any], dict[str, tuple[Any, str]]] = {
         **at_least(-1, "loader_workers"),
         **at_least(0, "warmup", "average", "seed", "max_steps", "max_epochs", "max_minutes",
                    "eval_pairs", "patience", "learning_rate", "clip", "sample_alpha",
-                   "pad_multiple", "log_every"),
+                   "pad_multiple", "log_every", "threads"),
         "lr_scale": (0.0, "lr_scale > 0, not 0.0"),
         "cooldown": (2, "cooldown <= max_steps, not 2 of -1"),
         "warmup_ratio": (0.0, "0 < warmup_ratio < 1, not 0.0"),

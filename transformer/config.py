@@ -272,6 +272,7 @@ class TrainConfig(NoiseConfig):
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
     precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
     compile: bool = option(False, "compile the layers with torch.compile")
+    threads: int = option(0, "of each process on a CPU; 0: one a core")
     loader_workers: int = option(
         -1, "processes that make batches ahead of the steps; -1: none on a CPU, a GPU's share of "
         "the cores"
@@ -290,7 +291,7 @@ class TrainConfig(NoiseConfig):
             "0 <= {} <= 1": " ".join((*NOISES, "cooldown_ratio")),
             "{} >= 1": "accumulate save_every eval_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
-            "eval_pairs sample_alpha seed learning_rate pad_multiple log_every",
+            "eval_pairs sample_alpha seed learning_rate pad_multiple log_every threads",
             "{} >= -1": "loader_workers",
             "{} > 0": "lr_scale", "0 < {} < 1": "warmup_ratio",
             "0 <= {} < 1": "label_smoothing ema",

@@ -35,7 +35,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
 # What may differ between two starts of one run: its limits, and how often it speaks.
 FREE = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
-    "save_every", "log_every", "track", "report_to", "loader_workers",
+    "save_every", "log_every", "track", "report_to", "loader_workers", "threads",
 )  # fmt: skip
 DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 

@@ -53,6 +53,8 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
             "expected TensorBoard for --report-to, it is not installed: "
             "pip install 'transformer-es-en[tracking]'"
         )
+    if config.threads:
+        torch.set_num_threads(config.threads)
     # Without `cpu` the state would not join the processes of `accelerate launch --cpu`.
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=on_cpu, timeout=PATIENCE)

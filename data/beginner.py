@@ -3,9 +3,9 @@
 python data/beginner.py
 
 `beginner-dev.tsv` and `beginner-test.tsv`: sentences of three to six words a side, each of which
-stands at least 20 times in `train.tsv`; 300 each, chosen by the hash of the Spanish side.
-`beginner-train.tsv`: of the pairs of at most ten words that share no side with these, the ones
-whose rarest word is the rarest are left out again and again, until 20,000 are left.
+stands at least 60 times in `train.tsv`; 300 each, chosen by the hash of the Spanish side.
+`beginner-train.tsv`: of the pairs of at most eight words that share no side with these, the ones
+whose rarest word is the rarest are left out again and again, until 14,000 are left.
 """
 
 import argparse

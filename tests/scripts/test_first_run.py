@@ -1,0 +1,26 @@
+"""What `python scripts/train.py` gives somebody who has just cloned the project."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT
+
+LEAST, MINUTES = 18.0, 4.5  # BLEU on sentences of three to six words; 21.4 beside a busy process
+
+
+@pytest.mark.slow
+def test_the_first_run_learns_to_translate_short_sentences(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "scripts" / "train.py", "--output", tmp_path / "run"]
+    begun = time.monotonic()
+    ran = subprocess.run(
+        [*command, "--cache", tmp_path / "cache"], capture_output=True, text=True, check=True
+    )
+    assert time.monotonic() - begun < 60 * MINUTES
+    said = re.search(r"^BLEU ([\d.]+) \[", ran.stdout + ran.stderr, re.MULTILINE)
+    assert said is not None, ran.stderr
+    assert float(said[1]) >= LEAST

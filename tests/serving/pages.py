@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-FIRST, ENGLISH = "Mi hermana compró tres manzanas.", "My sister bought three apples."
+FIRST, ENGLISH = "Mi hermana compró tres libros.", "My sister bought three books."
 SLIPS = "qiero comer una mnzana. No quiero agua."
 DONE = {"en-GB": "Translated", "es-ES": "Traducido"}
 

@@ -11,8 +11,8 @@ import pytest
 from tests.serving.pages import see
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-FIRST, SECOND = "Mi hermana compró tres manzanas.", "No quiero agua."
-INTO = {"es": "My sister bought three apples."}
+FIRST, SECOND = "Mi hermana compró tres libros.", "No quiero agua."
+INTO = {"es": "My sister bought three books."}
 
 
 def type_in(page: Any, text: str) -> list[str]:
@@ -29,7 +29,7 @@ def lamp(span: Any) -> float:
 
 
 def test_what_is_typed_is_translated(page: Any) -> None:
-    assert type_in(page, FIRST) == ["My", "sister", "bought", "three", "apples"]
+    assert type_in(page, FIRST) == ["My", "sister", "bought", "three", "books"]
     assert page.locator("#target").inner_text() == INTO["es"]
     type_in(page, f"{FIRST}\n\n{SECOND}")
     see(page, "#target .word >> nth=7").to_be_attached()
@@ -65,10 +65,10 @@ def test_words_that_belong_together_light_up(page: Any) -> None:
     shadows = {one.inner_text(): lamp(one) for one in page.locator("#shadow span").all()}
     assert shadows["hermana"] == 1
     assert shadows["tres"] < 0.3
-    box = page.locator("#shadow span", has_text="manzanas").bounding_box()
+    box = page.locator("#shadow span", has_text="libros").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     targets = {one.inner_text(): lamp(one) for one in page.locator("#target .word").all()}
-    assert targets["apples"] == 1
+    assert targets["books"] == 1
     assert targets["sister"] < 0.3
 
 
@@ -120,9 +120,9 @@ def test_only_likely_words_are_offered(page: Any) -> None:
         }
         for i, (text, p) in enumerate([*OFFERED, ("Mytery", 0.2)])
     ]
-    changed = ["My", "daughter", "three", "apples", "."]
+    changed = ["My", "daughter", "three", "books", "."]
     words = [[word, i, i + 1, 1] for i, word in enumerate(changed)]
-    news = {**part, "targetWords": words, "target": "My daughter three apples."}
+    news = {**part, "targetWords": words, "target": "My daughter three books."}
     lengthened = {**part, "targetWords": [["Mytery", 0, 2, 1]], "target": "Mytery."}
     page.route("**/alternatives", lambda route: route.fulfill(json={"alternatives": found}))
     page.route("**/continue_after", lambda route: route.fulfill(
@@ -130,7 +130,7 @@ def test_only_likely_words_are_offered(page: Any) -> None:
     ))  # fmt: skip
     page.locator("#target .word").nth(1).click()
     see(page, "#options .name").to_have_text(["sister", "daughter"])
-    see(page, "#options .change >> nth=1").to_have_text("My daughter three apples.")
+    see(page, "#options .change >> nth=1").to_have_text("My daughter three books.")
     page.click("#menu-close")
     assert page.locator("#menu").is_hidden()
     assert page.locator("#target .word").nth(1).get_attribute("aria-expanded") == "false"
@@ -184,7 +184,7 @@ def test_an_emoji_across_the_border_of_what_is_recognised_is_translated(page: An
     }"""
     page.evaluate(half, FIRST)
     see(page, "#count").to_have_text(f"{len(FIRST) + 2} of 20,000")
-    see(page, "#target").to_have_text(re.compile("^My sister bought three apples"))
+    see(page, "#target").to_have_text(re.compile("^My sister bought three books"))
     see(page, "#status").to_have_text("Translated")
 
 

@@ -14,10 +14,10 @@ def test_a_term_is_typed_used_kept_and_given_away(page: Any, tmp_path: Path) -> 
     see(page, "#terms li").to_have_count(1)
     asked: list[Any] = []
     page.on("request", lambda r: asked.append(r.post_data_json) if "/translate" in r.url else None)
-    for key in ("Tab", *"manzanas", "Tab", *"quinces"):
+    for key in ("Tab", *"libros", "Tab", *"quinces"):
         page.keyboard.press(key)
     see(page, "#target").to_contain_text("quinces")
-    assert {"q": FIRST, "glossary": [["es", "en"], ["manzanas", "quinces"]]}.items() <= (
+    assert {"q": FIRST, "glossary": [["es", "en"], ["libros", "quinces"]]}.items() <= (
         asked[-1].items()
     )
     assert all(one["q"] == FIRST for one in asked)  # the other paragraph has no term
@@ -32,7 +32,7 @@ def test_a_term_is_typed_used_kept_and_given_away(page: Any, tmp_path: Path) -> 
     with page.expect_download() as download:
         page.click("#export")
     download.value.save_as(tmp_path / "terms.tsv")
-    assert (tmp_path / "terms.tsv").read_text("utf-8") == "es\ten\nmanzanas\tquinces\n"
+    assert (tmp_path / "terms.tsv").read_text("utf-8") == "es\ten\nlibros\tquinces\n"
     page.click("#terms button >> nth=0")
     see(page, "#target").to_contain_text(ENGLISH)
     see(page, "#glossary-title").to_have_text("Glossary")
@@ -48,7 +48,7 @@ def test_a_term_is_typed_used_kept_and_given_away(page: Any, tmp_path: Path) -> 
 def test_what_is_not_as_the_glossary_says_is_marked(page: Any) -> None:
     answer = {"translatedText": "My sister.", "warnings": ["term missing: quinces"]}
     page.click("#glossary summary")
-    page.locator("#terms input").nth(0).fill("manzanas")
+    page.locator("#terms input").nth(0).fill("libros")
     page.locator("#terms input").nth(1).fill("quinces")
     page.route("**/translate", lambda route: route.fulfill(json=answer))
     page.fill("#source", FIRST)

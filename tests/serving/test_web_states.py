@@ -9,7 +9,7 @@ import pytest
 from tests.serving.pages import ENGLISH, FIRST, SLIPS, fail, see
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-LONG = "Mi hermana compró tres manzanas y un kilo de naranjas en el mercado. " * 3
+LONG = "Mi hermana compró tres libros y un kilo de naranjas en el mercado. " * 3
 
 # Errors
 
@@ -164,7 +164,7 @@ def test_slips_are_told_of_quietly_and_can_be_kept(page: Any) -> None:
 
 
 def test_unsure_words_are_marked_and_the_marks_can_be_put_away(page: Any) -> None:
-    page.fill("#source", "La costurera perdió el dedal en la buhardilla.")
+    page.fill("#source", "El zahorí desbrozó la gándara con su podadera.")
     see(page, "#target .unsure >> nth=0").to_be_visible()
     marked = page.evaluate(
         """() => [...document.querySelectorAll("#target .word")].map((one) =>

@@ -4,13 +4,20 @@
         --command "apertium -u -f line spa-eng" --output made
     python -m scripts.corpus.back_translate --text mono/es --lang es --to en \\
         --model checkpoints/both --beam-size 1 --output made
+    python -m scripts.corpus.back_translate --text mono/es --lang es --to en \\
+        --model checkpoints/both --glossary rare-es.tsv --output made
     python -m scripts.corpus.back_translate --text mono/es --lang es --to en --copy 20 --output made
 
 What people wrote is the target, the translation its source, marked `<bt>`: training puts that
 tag before it and never learns to write it (Sennrich et al. 2016a; Caswell et al. 2019). `--copy N`
-takes every Nth text as its own source, marked `<copy>` (Currey et al. 2017). One file comes out
-for each file that goes in, `bt-es-NAME.tsv` or `copy-es-NAME.tsv`; the same command goes on where
-a stopped one left off, and passes over what is finished.
+takes every Nth text as its own source, marked `<copy>` (Currey et al. 2017). `--glossary` takes the
+texts that hold one of its terms, at most `--per-term` of each in a file, and has the model
+translate the term as the glossary does (`rare_terms.py` makes one); where it does not, the text is
+its own source.
+
+One file comes out for each file that goes in: `bt-es-NAME.tsv`, `bt-terms-es-NAME.tsv` or
+`copy-es-NAME.tsv`. The same command goes on where a stopped one left off, and passes over what is
+finished.
 """
 
 import argparse
@@ -19,6 +26,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +36,8 @@ from transformer.config import BACK_TRANSLATED, COPIED, DecodeConfig, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import TEXT_ENDINGS, read_texts
 from transformer.flags import add_engine
+from transformer.text.glossary import Glossary, Terms
+from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
 
 CHUNK = 2000  # lines between two places where a stopped command can go on
@@ -74,6 +84,30 @@ def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield chunk
 
 
+def holding_terms(texts: Iterable[str], terms: Terms, most: int) -> Iterator[str]:
+    """The texts that hold a term which fewer than `most` of them held before."""
+    n_texts: Counter[str] = Counter()
+    for text in texts:
+        found = {span.target for span in terms.find(text)}
+        if any(n_texts[term] < most for term in found):
+            n_texts.update(found)
+            yield text
+
+
+def by_model(args: argparse.Namespace, glossary: Glossary | None) -> LineMap:
+    """A model of ours; a line in which it does not say a term of the glossary comes out empty."""
+    langs = args.lang, args.to
+    plain = Translator.load(args.model, args.device, args.compute_type, langs=langs)
+    translator = GuardedTranslator(plain, glossary) if glossary else plain
+    decode = from_arguments(DecodeConfig, args)
+
+    def translate(lines: Sequence[str]) -> list[str]:
+        results = translator.stream(lines, decode)
+        return ["" if any("term" in w for w in r.warnings) else r.text for r in results]
+
+    return translate
+
+
 def write_file(
     texts: Iterable[str], output: Path, header: str, rows: Callable[[list[str]], list[str]],
     jobs: int = 1,
@@ -98,29 +132,32 @@ def back_translate(args: argparse.Namespace) -> None:
     """Writes a file for each file of text, and prints how many pairs it has."""
     header = f"{args.lang}\t{args.to}"
     translate: LineMap | None = None
+    glossary = Glossary.read(args.glossary) if args.glossary else None
     if args.command:
         translate = by_command(args.command)
     elif args.model:
-        translator = Translator.load(args.model, args.device, args.compute_type,
-                                     langs=(args.lang, args.to))  # fmt: skip
-        decode = from_arguments(DecodeConfig, args)
-        translate = lambda lines: [r.text for r in translator.stream(lines, decode)]  # noqa: E731
+        translate = by_model(args, glossary)
     args.output.mkdir(parents=True, exist_ok=True)
 
     def rows(texts: list[str]) -> list[str]:
         if translate is None:
             return [f"{text}\t{COPIED} {text}" for text in texts]
         made = map(normalize, translate(texts))
-        pairs = zip(texts, made, strict=True)
-        return [f"{text}\t{BACK_TRANSLATED} {source}" for text, source in pairs]
+        return [
+            f"{text}\t{BACK_TRANSLATED} {source}" if source else f"{text}\t{COPIED} {text}"
+            for text, source in zip(texts, made, strict=True)
+        ]
 
     for path in map(Path, files_below(args.text, TEXT_ENDINGS)):
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
-        kind = "bt" if translate else "copy"
+        kind = "bt-terms" if glossary else "bt" if translate else "copy"
         output = args.output / f"{kind}-{args.lang}-{stem}.tsv"
         if output.exists():
             continue
-        texts = itertools.islice(map(normalize, read_texts(path)), 0, None, args.copy or 1)
+        texts: Iterator[str] = map(normalize, read_texts(path))
+        texts = itertools.islice(texts, 0, None, args.copy or 1)
+        if glossary:
+            texts = holding_terms(texts, glossary.terms((args.lang, args.to)), args.per_term)
         n_rows = write_file(texts, output, header, rows, args.jobs if args.command else 1)
         print(f"{output}: {n_rows:,} pairs", flush=True)
 
@@ -136,11 +173,15 @@ def main(argv: list[str] | None = None) -> int:
     way.add_argument("--command", help="translates: reads lines, writes as many")
     way.add_argument("--model", metavar="CHECKPOINT", help="translates: a model of ours")
     way.add_argument("--copy", type=int, default=0, metavar="N", help="copy every Nth text")
+    add("--glossary", metavar="FILE", help="with --model: terms that the translations are to use")
+    add("--per-term", type=int, default=10, metavar="N", help="texts of a term (default: 10)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="commands side by side")
     add("--output", required=True, type=Path, metavar="FOLDER", help="of the pairs")
     add_engine(flags)
     add_arguments(flags, DecodeConfig)
     args = flags.parse_args(argv)
+    if args.glossary and not args.model:
+        flags.error("--glossary: expected --model too, which is to say its terms")
     return run_command(lambda: back_translate(args), "back_translate")
 
 

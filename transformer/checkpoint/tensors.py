@@ -12,7 +12,7 @@ import dataclasses
 import json
 import math
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +64,13 @@ class Opened:
     tokenizer: Tokenizer
     directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
 
+    def stored(self) -> Iterable[tuple[str, Stored]]:
+        """The weights by parameter name as they are stored; defects are UserErrors."""
+        return read_weights(self.folder / locate.WEIGHTS, self.config).items()
+
     def weights(self) -> Iterator[tuple[str, Array]]:
-        """The weights by parameter name, one after the other in float32; defects are UserErrors."""
-        for name, stored in read_weights(self.folder / locate.WEIGHTS, self.config).items():
+        """The same in float32, one after the other."""
+        for name, stored in self.stored():
             yield name, stored.float32()
 
 

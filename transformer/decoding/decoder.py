@@ -57,7 +57,7 @@ def open_decoder(
     if _on_cpu(device) and _is_native(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         return native.NativeDecoder(
-            opened.config, opened.weights(), kind, functools.partial(_plain_model, opened.folder)
+            opened.config, opened.stored(), kind, functools.partial(_plain_model, opened.folder)
         )
     from transformer.decoding.search import BatchDecoder, pick_device
 

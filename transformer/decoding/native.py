@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transformer.checkpoint.tensors import Stored
 from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
 from transformer.decoding.hypothesis import Hypothesis, Ids
 
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-INTERFACE = 2  # counts the changes of what is called: see interface.cpp
+INTERFACE = 3  # counts the changes of what is called: see interface.cpp
 PLACES = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
 # A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
 VARIANT = "TRANSFORMER_MARCH"
@@ -75,7 +76,7 @@ def library() -> ctypes.CDLL | None:
         "decoder_close": [c_void_p],
         "decoder_variant": [c_void_p],
         "decoder_parameter": [c_void_p, c_int64, POINTER(c_int64 * 2)],
-        "decoder_read": [c_void_p, c_int64, c_void_p],
+        "decoder_read": [c_void_p, c_int64, c_void_p, c_void_p],
         "decoder_search": [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_int64,
                            POINTER(_Settings)],
         "decoder_results": [c_void_p],
@@ -109,7 +110,7 @@ class NativeDecoder:
     def __init__(
         self,
         config: ModelConfig,
-        weights: Iterable[tuple[str, np.ndarray]],
+        weights: Iterable[tuple[str, np.ndarray | Stored]],
         compute_type: ComputeType,
         plain: "Callable[[], Transformer]",
     ) -> None:
@@ -145,14 +146,18 @@ class NativeDecoder:
         """The plain model, which is loaded when it is first asked for."""
         return self._plain()
 
-    def _read(self, weights: Iterable[tuple[str, np.ndarray]]) -> None:
+    def _read(self, weights: Iterable[tuple[str, np.ndarray | Stored]]) -> None:
         missing = self._parameters()
-        for name, numbers in weights:
+        for name, given in weights:
+            stored = given if isinstance(given, Stored) else Stored("F32", given)
             index, shape = missing.pop(name)
-            if shape != numbers.shape:
-                raise ValueError(f"expected {name} of shape {shape}, got {numbers.shape}")
-            numbers = np.ascontiguousarray(numbers, dtype=np.float32)
-            self._library.decoder_read(self._handle, index, numbers.ctypes.data)
+            if shape != stored.values.shape:
+                raise ValueError(f"expected {name} of shape {shape}, got {stored.values.shape}")
+            if stored.scale is None:
+                numbers, scales = np.ascontiguousarray(stored.float32()), None
+            else:
+                numbers, scales = np.ascontiguousarray(stored.values), stored.scale.ctypes.data
+            self._library.decoder_read(self._handle, index, numbers.ctypes.data, scales)
         if missing:
             raise ValueError(f"expected weights named {', '.join(missing)}")
 

@@ -12,7 +12,7 @@
 extern "C" {
 
 extern const int32_t decoder_interface;
-const int32_t decoder_interface = 2;  // as native.py counts
+const int32_t decoder_interface = 3;  // as native.py counts
 
 // What a search found, in flat arrays: hypotheses of each source, ids and shares of each hypothesis.
 struct Results {
@@ -23,6 +23,8 @@ struct Results {
 }
 
 namespace {
+
+constexpr int64_t ROWS_READ = 16;  // of int8 weights, made float32 at once
 
 thread_local char message[200];
 
@@ -102,8 +104,23 @@ const char* decoder_parameter(const Decoder* decoder, int64_t index, int64_t* sh
     return parameters[index].name.c_str();
 }
 
-void decoder_read(const Decoder* decoder, int64_t index, const float* numbers) {
-    decoder->model.parameters[index].take(numbers);
+// Takes the numbers of a parameter; with scales those are int8, of a scale for each row.
+void decoder_read(const Decoder* decoder, int64_t index, const void* numbers, const float* scales) {
+    const Parameter& parameter = decoder->model.parameters[index];
+    const int64_t n_rows = parameter.n_rows, width = parameter.n_columns;
+    if (!scales) {
+        parameter.take(static_cast<const float*>(numbers), 0, n_rows);
+        return;
+    }
+    const auto* values = static_cast<const int8_t*>(numbers);
+    std::vector<float> rows(ROWS_READ * width);  // a block stays in the cache until it is packed
+    for (int64_t first = 0; first < n_rows; first += ROWS_READ) {
+        const int64_t n = std::min(ROWS_READ, n_rows - first);
+        for (int64_t r = 0; r < n; ++r)
+            for (int64_t i = 0; i < width; ++i)
+                rows[r * width + i] = values[(first + r) * width + i] * scales[first + r];
+        parameter.take(rows.data(), first, n);
+    }
 }
 
 // The ids of all sources one after the other -> results, to be freed; null for an error.

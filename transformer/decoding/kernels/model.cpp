@@ -243,9 +243,9 @@ Model::Model(const Shape& shape, const Kernels& kernels)
     const int64_t D = shape.d_model;
     embedding = numbers(shape.vocab_size * D);
     output = linear(D, shape.vocab_size);
-    parameters.push_back({"embedding.weight", shape.vocab_size, D, [this, D](const float* table) {
-                              std::copy_n(table, this->shape.vocab_size * D, embedding);
-                              this->kernels.pack(table, this->shape.vocab_size, 0, output);
+    parameters.push_back({"embedding.weight", shape.vocab_size, D, [this, D](const float* rows, int64_t first, int64_t n) {
+                              std::copy_n(rows, n * D, embedding + first * D);
+                              this->kernels.pack(rows, n, first, output);
                           }});
     positions = numbers(shape.max_len * D);
     if (shape.learned)
@@ -269,9 +269,9 @@ float* Model::numbers(int64_t n) {
 }
 
 void Model::add_vector(const std::string& name, float* to, int64_t n_rows, int64_t n_columns) {
-    const int64_t n = n_rows * n_columns;
-    parameters.push_back(
-        {name, n_rows, n_columns, [to, n](const float* from) { std::copy_n(from, n, to); }});
+    parameters.push_back({name, n_rows, n_columns, [=](const float* rows, int64_t first, int64_t n) {
+                              std::copy_n(rows, n * n_columns, to + first * n_columns);
+                          }});
 }
 
 Linear Model::linear(int64_t n_in, int64_t n_out) {
@@ -290,12 +290,12 @@ Linear Model::linear(int64_t n_in, int64_t n_out) {
 void Model::add_map(const std::string& name, const Linear& map, int64_t start, int64_t n_out,
                     float factor) {
     const int64_t n_in = map.n_in;
-    parameters.push_back({name + ".weight", n_out, n_in, [=](const float* weight) {
-                              std::vector<float> scaled(weight, weight + n_out * n_in);
+    parameters.push_back({name + ".weight", n_out, n_in, [=](const float* rows, int64_t first, int64_t n) {
+                              std::vector<float> scaled(rows, rows + n * n_in);
                               for (float& number : scaled) number *= factor;
-                              kernels.pack(scaled.data(), n_out, start, map);
+                              kernels.pack(scaled.data(), n, start + first, map);
                           }});
-    parameters.push_back({name + ".bias", 1, n_out, [=](const float* bias) {
+    parameters.push_back({name + ".bias", 1, n_out, [=](const float* bias, int64_t, int64_t) {
                               for (int64_t i = 0; i < n_out; ++i)
                                   map.bias[start + i] = bias[i] * factor;
                           }});

@@ -44,7 +44,7 @@ struct Layer {
 struct Parameter {
     std::string name;
     int64_t n_rows, n_columns;  // of a vector one row
-    std::function<void(const float*)> take;
+    std::function<void(const float* rows, int64_t first, int64_t n)> take;  // rows of it, in order
 };
 
 // Keys and values of each layer and head of the decoder: of one source, or of one target so far.

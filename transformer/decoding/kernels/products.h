@@ -275,20 +275,31 @@ void read(Float32, const float* x, int64_t n_rows, int64_t width, const Rows& to
 
 // Quantises to 127 steps on each side of zero, an output channel at a time.
 void pack(Int8, const float* weight, int64_t n_out, int64_t start, const Linear& map) {
+    constexpr int64_t BLOCK = 64;  // divides the width
     for (int64_t n = start; n < start + n_out; ++n, weight += map.n_in) {
-        float largest = 1e-12f;
-        for (int64_t k = 0; k < map.n_in; ++k)
-            largest = std::fabs(weight[k]) > largest ? std::fabs(weight[k]) : largest;
-        const float factor = 127 / largest;
-        int8_t* channel =
+        Floats most = spread(1e-12f);
+        for (int64_t k = 0; k < map.n_in; k += LANES)
+            most = larger(most, magnitude(load(weight + k)));
+        const float limit = largest(most);
+        const Floats factor = spread(127 / limit);
+        auto* channel =
             static_cast<int8_t*>(map.weight) + n / PANEL * PANEL * map.n_in + n % PANEL * 4;
-        map.scale[n] = largest / 127;
-        map.offset[n] = 0;
-        for (int64_t k = 0; k < map.n_in; ++k) {
-            const auto value = static_cast<int8_t>(std::nearbyint(weight[k] * factor));
-            channel[k / 4 * 4 * PANEL + k % 4] = value;
-            map.offset[n] += ZERO * value;
+        int32_t sum = 0;
+        for (int64_t first = 0; first < map.n_in; first += BLOCK) {
+            uint8_t bytes[BLOCK];  // 128 added
+            for (int64_t k = 0; k < BLOCK; k += LANES)
+                store_bytes(bytes + k,
+                            plus(rounded(load(weight + first + k) * factor), spread(int32_t{128})));
+            for (int64_t k = 0; k < BLOCK; k += 4) {
+                uint32_t four;
+                std::memcpy(&four, bytes + k, 4);
+                sum += bytes[k] + bytes[k + 1] + bytes[k + 2] + bytes[k + 3];
+                four ^= 0x80808080;  // without the 128
+                std::memcpy(channel + (first + k) * PANEL, &four, 4);
+            }
         }
+        map.scale[n] = limit / 127;
+        map.offset[n] = ZERO * (sum - 128 * static_cast<int32_t>(map.n_in));
     }
 }
 

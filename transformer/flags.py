@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transformer.command import Errors, Parser, add_arguments
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, ServeConfig, choices
-from transformer.text.language import LANGUAGES
+from transformer.text.language import LANGUAGES, language_code
 
 GUARD_HELP = (
     "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
@@ -98,9 +98,9 @@ def _add_texts(flags: argparse.ArgumentParser) -> None:
 
 def _add_models(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
-    add("-f", "--from", dest="src_lang", choices=LANGUAGES,
-        help="source language (default: recognised)")  # fmt: skip
-    add("-t", "--to", dest="tgt_lang", choices=LANGUAGES,
+    add("-f", "--from", dest="src_lang", choices=LANGUAGES, type=language_code,
+        help="source language (default: recognised); es-MX is es")  # fmt: skip
+    add("-t", "--to", dest="tgt_lang", choices=LANGUAGES, type=language_code,
         help="target language (default: the other one)")  # fmt: skip
     add("--model", help="checkpoint folder (default: the released one)")
     add_engine(flags)

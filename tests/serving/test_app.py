@@ -37,6 +37,17 @@ def test_a_list_gives_a_list_in_order(client: Any, translate: Call) -> None:
     assert answer == {"translatedText": [translate(text) for text in texts]}
 
 
+@pytest.mark.parametrize(("source", "target"), [("es-MX", "en_US"), ("ES", "EN"), ("spa", "eng")])
+def test_codes_of_clients_with_a_region_mean_the_language(
+    client: Any, translate: Call, source: str, target: str
+) -> None:
+    asked = {"q": TEXT, "source": source, "target": target}
+    assert client.post(**asked).json() == {"translatedText": translate(TEXT)}
+    files = {"file": ("a.txt", TEXT.encode())}
+    assert client("POST", "/translate_file", data=asked, files=files).status_code == 200
+    assert client.post("/inspect", **asked).json()["parts"]
+
+
 def test_the_language_is_detected(client: Any, translate: Call) -> None:
     answer = client.post(q=TEXT, source="auto", target="en").json()
     assert answer["detectedLanguage"]["language"] == "es"

@@ -24,7 +24,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
 from transformer.files import existing, open_regular, read_bytes
-from transformer.text.language import LANGUAGES
+from transformer.text.language import LANGUAGES, language_code
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -213,6 +213,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
     """The languages asked for; the one not named is the other one; es to en without any."""
+    src_lang, tgt_lang = (lang and language_code(lang) for lang in (src_lang, tgt_lang))
     other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
     tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
     src_lang = src_lang or other[tgt_lang]

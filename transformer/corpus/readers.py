@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from transformer.config import ColumnConfig, Direction, SentencePair, UserError
-from transformer.corpus.columns import column, exchange_if_swapped, find_columns
+from transformer.corpus.columns import bare_code, column, exchange_if_swapped, find_columns
 from transformer.files import open_regular, write_text
 
 Pairs = Iterator[SentencePair]
@@ -247,23 +247,30 @@ def read_tmx(
     """
     with open_binary(path) as file:
         try:
-            yield from _tmx_pairs(file, langs)
+            yield from _tmx_pairs(file, langs, path)
         except (ET.ParseError, LookupError, ValueError) as error:
             raise UserError(f"expected TMX in {path}: {error}") from error
 
 
-def _tmx_pairs(file: IO[bytes], langs: Direction) -> Pairs:
+def _tmx_pairs(file: IO[bytes], langs: Direction, path: Path) -> Pairs:
+    """The pairs of a memory; a UserError names its languages where they are others."""
     events = ET.iterparse(file, events=("start", "end"))
     parent = next(events)[1]
+    seen, is_found = dict[str, None](), False
     for event, element in events:
         name = element.tag.rpartition("}")[2]
         if event == "start" and name == "body":
             parent = element
         elif event == "end" and name == "tu":
             texts = _segments(element)
+            seen.update(dict.fromkeys(texts))
             if langs[0] in texts and langs[1] in texts:
+                is_found = True
                 yield texts[langs[0]], texts[langs[1]]
             parent.clear()  # or the tree of the whole file stays in memory
+    if seen and not is_found:
+        got = ", ".join([*seen][:9])
+        raise UserError(f"{path}: expected units in {' and '.join(langs)}, got languages {got}")
 
 
 def _segments(unit: ET.Element) -> dict[str, str]:
@@ -273,7 +280,7 @@ def _segments(unit: ET.Element) -> dict[str, str]:
         code = variant.get(XML_LANG) or variant.get("lang") or ""
         segment = variant.find("{*}seg")
         if segment is not None:
-            texts[code.lower().replace("_", "-").split("-")[0]] = _text(segment)
+            texts[bare_code(code)] = _text(segment)
     return texts
 
 

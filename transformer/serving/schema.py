@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     InstanceOf,
@@ -22,6 +23,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from transformer.serving.access import RequestError
+from transformer.text.language import language_code
 
 MOST_IDS = 4096  # of a prefix
 
@@ -41,8 +43,12 @@ class Must:
     be: str
 
 
-Left = Annotated[str, Field(min_length=1, description="language of q: a code, or auto")]
-Right = Annotated[str, Field(min_length=1, description="language to translate into: a code")]
+Code = Annotated[str, AfterValidator(language_code)]
+Left = Annotated[Code, Field(min_length=1, description="language of q: a code, or auto")]
+Right = Annotated[
+    Code,
+    Field(min_length=1, description="language to translate into: a code; a region is passed over"),
+]
 Texts = Annotated[
     str | Annotated[list[str], Field(fail_fast=True)],
     Must("to be a string or a list of strings"),

@@ -230,7 +230,7 @@ def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message
         (
             read_tmx,
             tmx(UNIT.format("PT-BR", "um", "es", "uno")),
-            "expected units in es and en, got languages pt, es",
+            "expected units in es, en, got pt, es",
         ),
         (read_tmx, "no mark-up", "expected TMX in .*syntax error"),
         (read_tmx, '<?xml version="1.0" encoding="no-such"?><tmx/>', "expected TMX in"),

@@ -253,35 +253,29 @@ def read_tmx(
 
 
 def _tmx_pairs(file: IO[bytes], langs: Direction, path: Path) -> Pairs:
-    """The pairs of a memory; a UserError names its languages where they are others."""
     events = ET.iterparse(file, events=("start", "end"))
     parent = next(events)[1]
-    seen, is_found = dict[str, None](), False
+    others: dict[str, str] | None = {}
     for event, element in events:
         name = element.tag.rpartition("}")[2]
         if event == "start" and name == "body":
             parent = element
         elif event == "end" and name == "tu":
             texts = _segments(element)
-            seen.update(dict.fromkeys(texts))
             if langs[0] in texts and langs[1] in texts:
-                is_found = True
+                others = None
                 yield texts[langs[0]], texts[langs[1]]
+            others = None if others is None else {**others, **texts}
             parent.clear()  # or the tree of the whole file stays in memory
-    if seen and not is_found:
-        got = ", ".join([*seen][:9])
-        raise UserError(f"{path}: expected units in {' and '.join(langs)}, got languages {got}")
+    if others:
+        raise UserError(f"{path}: expected units in {', '.join(langs)}, got {', '.join(others)}")
 
 
 def _segments(unit: ET.Element) -> dict[str, str]:
     """The text in each language of a unit, by its code without a region."""
-    texts = {}
-    for variant in unit.iterfind("{*}tuv"):
-        code = variant.get(XML_LANG) or variant.get("lang") or ""
-        segment = variant.find("{*}seg")
-        if segment is not None:
-            texts[bare_code(code)] = _text(segment)
-    return texts
+    variants = unit.iterfind("{*}tuv")
+    named = ((v.get(XML_LANG) or v.get("lang") or "", v.find("{*}seg")) for v in variants)
+    return {bare_code(code): _text(segment) for code, segment in named if segment is not None}
 
 
 def _text(element: ET.Element) -> str:

@@ -131,7 +131,7 @@ def find(folder: str | Path) -> Path:
     what = "a folder without config.json" if path.is_dir() else "no such folder"
     raise UserError(
         f"expected a checkpoint folder, got {str(path)!r}: {what}. "
-        "Train one with scripts/train.py, or name one with --model"
+        "Train one with scripts/train.py, or name another"
     )
 
 
@@ -242,7 +242,7 @@ def default_model(langs: Direction) -> Path:
         raise UserError(
             f"expected a model for {name} in {places()[-1] / name}, there is none: "
             f"train one with scripts/train.py --from {langs[0]} --to {langs[1]}, "
-            "and name it with --model"
+            "and name its folder"
         )
     return folder
 

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from transformer.files import encoding_name
 from transformer.serving.access import RequestError
 from transformer.text.language import language_code
 
@@ -158,6 +159,11 @@ class TranslateFile(RequestFields):
     target: Right
     columns: Annotated[
         str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
+    ] = ""
+    encoding: Annotated[
+        str,
+        AfterValidator(encoding_name),
+        Field(description="of a text that is neither UTF-8 nor Windows-1252, which are recognised"),
     ] = ""
     glossary: Terms = ""
 

@@ -18,6 +18,7 @@ from transformer.config import ColumnConfig, DecodeConfig
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import table
 from transformer.flags import add_engine
+from transformer.text.language import language_code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,8 +33,18 @@ def parser() -> argparse.ArgumentParser:
     add("--output", help="folder of the report (default: evaluation/NAME in the model's folder, "
         "of a released model in the one at hand)")  # fmt: skip
     add("--compare", help="the baseline: a checkpoint, a file of translations, an earlier report")
-    add("--from", dest="src_lang", help="source language, where there is no checkpoint")
-    add("--to", dest="tgt_lang", help="target language, where there is no checkpoint")
+    add(
+        "--from",
+        dest="src_lang",
+        type=language_code,
+        help="source language, where there is no checkpoint",
+    )
+    add(
+        "--to",
+        dest="tgt_lang",
+        type=language_code,
+        help="target language, where there is no checkpoint",
+    )
     add_engine(flags)
     add("--guard", action="store_true", help="translate with care, as `translate` does by default")
     add("--limit", type=int, help="only the first sentences of each test set")

@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from transformer.command import Parser, from_arguments, read_lines, run_command
+from transformer.command import Parser, from_arguments, run_command
 from transformer.config import UserError
 from transformer.export.export import ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import Quantization
+from transformer.files import read_lines
 
 
 def parser() -> argparse.ArgumentParser:

@@ -101,7 +101,7 @@ def test_standard_input_gives_a_line_for_each_line(
 ) -> None:
     on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
     first, second, third = translations
-    lines = (0, f"{first}\n\n \n{second}\n\n😀\n{third}\n", "")
+    lines = (0, f"{first}\r\n\n \n{second}\n\n😀\n{third}\n", "")
     assert run() == lines
     on_stdin(f"{TEXTS[0]}\r\n\n \n{TEXTS[1]}\n\n😀\n{TEXTS[2]}".encode())
     assert run("--input", "-", "--output", "-") == lines
@@ -216,7 +216,7 @@ def test_a_mistake_is_one_line_on_standard_error(run: Run, flags: list[str], mes
 def test_bytes_that_are_no_text_are_an_error_with_their_line(
     run: Run, translations: list[str], on_stdin: Callable[[bytes], None]
 ) -> None:
-    on_stdin(TEXTS[0].encode() + b"\nma\xf1ana\n" + TEXTS[1].encode())
+    on_stdin(TEXTS[0].encode() + b"\nma\xa4ana\n" + TEXTS[1].encode())
     code, out, err = run()
     assert (code, out, err.count("\n")) == (2, f"{translations[0]}\n", 1)
     assert "standard input, line 2: expected UTF-8 text" in err
@@ -224,7 +224,7 @@ def test_bytes_that_are_no_text_are_an_error_with_their_line(
 
 def test_an_output_appears_whole_or_not_at_all(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "source.txt"
-    source.write_bytes(TEXTS[0].encode() + b"\nma\xf1ana\n")
+    source.write_bytes(TEXTS[0].encode() + b"\nma\xa4ana\n")
     assert f"{source}, line 2" in failure(run("--input", source, "--output", tmp_path / "new"))
     (tmp_path / "old").write_text("before")
     assert f"{source}, line 2" in failure(run("--input", source, "--output", tmp_path / "old"))

@@ -3,21 +3,18 @@
 import argparse
 import dataclasses
 import errno
-import io
 import os
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock, Mock
+from unittest.mock import Mock
 
 import pytest
 
 from transformer.command import (
-    Errors,
     Progress,
     able_to,
     add_arguments,
     from_arguments,
-    read_lines,
     run_command,
     unlost,
 )
@@ -201,19 +198,6 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="soon"), unlost(tmp_path / "new", resume=False):
         raise UserError("soon")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.parametrize(
-    ("errors", "lines"), [("replace", ["a", "ma\ufffdana", "b"]), ("skip", ["a", "maana", "b"])]
-)
-def test_other_bytes_than_utf8_are_replaced_or_left_out(errors: Errors, lines: list[str]) -> None:
-    assert list(read_lines(io.BytesIO(b"a\r\nma\xf1ana\nb"), "name", errors)) == lines
-
-
-def test_an_input_that_breaks_off_is_told_as_such() -> None:
-    broken = MagicMock(__iter__=Mock(side_effect=OSError(errno.EIO, "broken")))
-    with pytest.raises(UserError, match=r"^cannot read name: broken$"):
-        next(read_lines(broken, "name"))
 
 
 def test_a_library_that_stumbles_after_a_full_disk_hides_it_not() -> None:

@@ -1,20 +1,29 @@
 """Files and folders that appear whole or not at all."""
 
+import codecs
+import errno
+import io
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
-from tests.processes import environment
+from tests.processes import environment, shipped
 from transformer.config import UserError
 from transformer.files import (
+    Errors,
     append_text,
+    encoding_name,
     existing,
+    is_windows_1252,
     locked,
     read_bytes,
+    read_lines,
     replaced,
     replaced_folder,
     write_text,
@@ -137,3 +146,64 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
         locked(tmp_path / "file/run"),
     ):
         pytest.fail("it cannot be held")
+
+
+@pytest.mark.parametrize(
+    ("errors", "lines"), [("replace", ["a", "ma\ufffdana", "b"]), ("skip", ["a", "maana", "b"])]
+)
+def test_other_bytes_than_utf8_are_replaced_or_left_out(errors: Errors, lines: list[str]) -> None:
+    assert list(read_lines(io.BytesIO(b"a\r\nma\xf1ana\nb"), "name", errors)) == lines
+
+
+def test_an_input_that_breaks_off_is_told_as_such() -> None:
+    broken = MagicMock(__iter__=Mock(side_effect=OSError(errno.EIO, "broken")))
+    with pytest.raises(UserError, match=r"^cannot read name: broken$"):
+        next(read_lines(broken, "name"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Françoise", "«CAFÉ»", "¿Qué?", "ñ", "Müller & Söhne", "£5", "40\xa0€", "½ taza",
+             "It’s “fine” – really…", "Compró 3\xa0kg a\xa0las cinco.", "20 °C"]
+)  # fmt: skip
+def test_windows_1252_is_recognised(text: str) -> None:
+    assert is_windows_1252(text.encode("cp1252"))
+    assert not is_windows_1252(text.encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"Hola", b"\xff\n", b"\xff\xfb\0", b"caf\xc3", "España".encode() + b" \xc3 a",
+     "it’s".encode()[:-2], "Привет".encode("cp1251"), "東京はきれい".encode("shift-jis"),
+     bytes(range(256)), codecs.BOM_UTF16_LE + "año".encode("utf-16le")],
+)  # fmt: skip
+def test_other_bytes_are_not_taken_for_windows_1252(content: bytes) -> None:
+    assert not is_windows_1252(content)
+
+
+def test_pages_of_own_text_are_told_from_those_of_dos() -> None:
+    texts = [es for es, _ in shipped("test")]
+    pages = ["\n".join(texts[i : i + 40]) for i in range(0, len(texts), 40)]
+    assert all(is_windows_1252(page.encode("cp1252", "ignore")) for page in pages)
+    assert not any(is_windows_1252(page.encode("cp850", "ignore")) for page in pages)
+
+
+def test_what_is_recognised_holds_for_the_lines_below(caplog: pytest.LogCaptureFixture) -> None:
+    ends = deque[str]()
+    content = "a\r\nmañana\nŠ\nb".encode("cp1252")
+    assert list(read_lines(io.BytesIO(content), "name", ends=ends)) == ["a", "mañana", "Š", "b"]
+    assert [*ends] == ["\r\n", "\n", "\n", ""]
+    assert caplog.messages == ["name, line 2: no UTF-8: read as Windows-1252"]
+    for broken in (b"\xc3\xb1\nma\xf1ana", b"ma\xa4ana"):  # damaged UTF-8, DOS
+        with pytest.raises(UserError, match=r"name, line \d: expected UTF-8 text"):
+            list(read_lines(io.BytesIO(broken), "name"))
+    dos = "mañana no está".encode("cp850")
+    assert list(read_lines(io.BytesIO(dos), "name", encoding="cp850")) == ["mañana no está"]
+    with pytest.raises(UserError, match="line 1: expected UTF-8"):
+        list(read_lines(io.BytesIO("él".encode("cp1252")), "name", sample=dos))
+
+
+def test_an_encoding_is_one_of_lines() -> None:
+    assert encoding_name("Latin-1") == "iso8859-1"
+    for name in ("x", "utf-16", "rot13", "base64", ""):
+        with pytest.raises(UserError, match=f"such as latin-1 or cp850, got '{name}'"):
+            encoding_name(name)

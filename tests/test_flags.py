@@ -76,6 +76,15 @@ def test_a_command_is_what_its_old_flag_was(
     assert said[0].startswith(f"_{new.split()[0]} ")
 
 
+@pytest.mark.parametrize("name", ["en-US", "en_GB.UTF-8", "EN", "eng"])
+def test_a_region_changes_nothing_of_a_language(name: str, capsys: Captured) -> None:
+    for lang in ("en", name):
+        assert ended("-f", lang, "-t", "es-419", "The house is red.") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+    assert ended("-f", "fr-FR", "Hola") == 2
+
+
 def test_the_version_names_the_project_and_its_models(capsys: Captured) -> None:
     assert ended("--version") == 0
     project, *models = capsys.readouterr().out.splitlines()

@@ -1,7 +1,7 @@
 """Spanish-English machine translation with an encoder-decoder Transformer.
 
     import transformer
-    transformer.load().translate(["Buenos días."])[0].text
+    transformer.load().translate("Buenos días.").text
 
 The names below are imported when they are first used: importing the package costs nothing.
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformer.config import DecodeConfig, ModelConfig, UserError
     from transformer.model import Transformer
     from transformer.text.tokenizer import Tokenizer
-    from transformer.translation.directions import load
+    from transformer.translation.directions import Directions, load
     from transformer.translation.translator import Translation, Translator
 
 SPINS = "1000"  # looks of a waiting thread before it sleeps, some microseconds
@@ -28,12 +28,13 @@ if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os
 
 __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022 the first is all that most need
-    "load", "Translator", "Translation", "Transformer", "Tokenizer", "ModelConfig", "DecodeConfig",
-    "UserError", "__version__",
+    "load", "Directions", "Translator", "Translation", "Transformer", "Tokenizer", "ModelConfig",
+    "DecodeConfig", "UserError", "__version__",
 ]  # fmt: skip
 
-_HOMES = {"load": "translation.directions", "Translator": "translation.translator",
-          "Translation": "translation.translator", "Transformer": "model",
+_HOMES = {"load": "translation.directions", "Directions": "translation.directions",
+          "Translator": "translation.translator", "Translation": "translation.translator",
+          "Transformer": "model",
           "Tokenizer": "text.tokenizer", "ModelConfig": "config", "DecodeConfig": "config",
           "UserError": "config"}  # fmt: skip
 
@@ -43,3 +44,7 @@ if not TYPE_CHECKING:  # which would take any name for one of these
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        """What people may use: it is shown by `help(transformer)` and by the Tab key."""
+        return [*__all__, *(name for name in globals() if name[:2] == "__")]

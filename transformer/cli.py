@@ -15,6 +15,7 @@ import os
 import re
 import stat
 import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +30,13 @@ from transformer.command import (
     notes,
     open_output,
     open_whole,
-    read_lines,
     run_command,
     stoppable,
     tell,
 )
 from transformer.config import DecodeConfig, Direction, ServeConfig, UserError
-from transformer.files import read_bytes, remove_empty
-from transformer.flags import ABOUT, parser, whole_parser
+from transformer.files import is_standard_input, read_bytes, read_lines, remove_empty
+from transformer.flags import ABOUT, join_words, parser, whole_parser
 from transformer.text.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -48,8 +48,13 @@ PICTURES = (".png", ".svg", ".html")
 SAMPLE = 2**16  # bytes of a file by which its language is told
 
 
-def _lines(args: argparse.Namespace, path: Path | None) -> tuple[Iterator[str], str]:
-    """The texts, or the lines of a file or of standard input; and the beginning of a file."""
+def _lines(
+    args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
+) -> tuple[Iterator[str], str]:
+    """The texts, or the lines of a file or of standard input; and the beginning of a file.
+
+    The ends of the lines are added to `ends`.
+    """
     if args.text:
         return iter(args.text), ""
     name = str(path or "standard input")
@@ -58,7 +63,8 @@ def _lines(args: argparse.Namespace, path: Path | None) -> tuple[Iterator[str], 
         file = open(path or 0, "rb", closefd=path is not None)  # noqa: SIM115
         is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         sample = os.pread(file.fileno(), SAMPLE, 0) if is_file else b""
-    return read_lines(file, name, args.errors), sample.decode(errors="ignore")
+    lines = read_lines(file, name, args.errors, args.encoding or "", ends, sample)
+    return lines, sample.decode(errors="ignore")
 
 
 def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
@@ -103,16 +109,8 @@ def _check(args: argparse.Namespace) -> None:
     if args.output:
         with able_to(f"write {args.output}"):
             args.output.resolve().parent.stat()
-        if not (args.text or args.input) and _is_standard_input(args.output):
+        if not (args.text or args.input) and is_standard_input(args.output):
             raise UserError(f"expected --output elsewhere: {args.output} is what is read")
-
-
-def _is_standard_input(path: Path) -> bool:
-    """Whether `< path` was said: its lines would be replaced by their translations."""
-    try:
-        return path.is_file() and os.path.samestat(path.stat(), os.fstat(0))
-    except OSError:  # it is closed
-        return False
 
 
 def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
@@ -129,7 +127,7 @@ def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
         args.text = []
     for text in () if is_literal else args.text:
         _tell_of_name(text)
-    args.text = [*args.text, *args.said]
+    args.text = [*join_words(args.text), *args.said]
     _check(args)
     return [*map(Path, files)] or ([args.input] if args.input else [])
 
@@ -249,7 +247,8 @@ def _translate_lines(
     source: Path | None, target: Path | None, progress: Progress,
 ) -> None:  # fmt: skip
     """Translates texts, or a file of lines in one language; with --per-line each in its own."""
-    lines, sample = _lines(args, source)
+    ends = deque[str]()
+    lines, sample = _lines(args, source, ends)
     langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
     by = "--resume" if args.json or decode.n_best == 1 else ""
     with open_output(target, resume=args.resume, by=by) as (write, n_done, last):
@@ -258,8 +257,13 @@ def _translate_lines(
                 progress.start(sum(1 for _ in file), n_done)
         passed, before = opened.passed(lines, n_done)
         stream = opened.stream(itertools.chain(passed, lines), decode, langs, before=before)
+        for _ in range(n_done - len(passed)):
+            ends.popleft()
         for number, translation in enumerate(stream, n_done + 1 - len(passed)):
             made = output_lines(translation, args.json, decode.n_best)
+            end = ends.popleft() if ends else "\n"
+            if args.json or decode.n_best > 1 or not (end or source):
+                end = "\n"
             if number == n_done:  # of the earlier run
                 if [last] != [*made]:
                     progress.say(
@@ -268,7 +272,7 @@ def _translate_lines(
                     )
                 continue
             for line in made:
-                write(line)
+                write(line, end)
             progress.advance()
             if translation.warnings:
                 where = f"{source}, line {number}" if args.input and args.input.is_dir() else number
@@ -283,7 +287,8 @@ def _translate_files(
     from transformer.documents.passages import Options
 
     jobs, passed = folder.jobs(sources, args.output)
-    options = Options(columns=tuple(filter(None, (args.columns or "").split(","))))
+    columns = tuple(filter(None, (args.columns or "").split(",")))
+    options = Options(columns=columns, encoding=args.encoding or "")
     broken: list[str] = []
     with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
         for path in passed:
@@ -311,10 +316,12 @@ def _translate_files(
                     for line in warnings:
                         progress.say(f"translate: {job.source}: {line}")
             except UserError as error:
+                if str(job.source) not in str(error) and "cannot write" not in str(error):
+                    error.args = (f"{job.source}: {error}",)
                 if len(jobs) == 1:
                     raise
                 broken.append(str(job.source))
-                progress.say(f"translate: {job.source}: {'; '.join([str(error), *notes(error)])}")
+                progress.say(f"translate: {'; '.join([str(error), *notes(error)])}")
     if broken:
         raise UserError(f"{len(broken)} of {len(jobs)} files could not be translated: {broken[0]}")
 

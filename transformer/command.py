@@ -13,7 +13,7 @@ import traceback
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Literal, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
 from transformer.config import UserError, choices
 from transformer.files import keep, replaced
@@ -23,8 +23,6 @@ TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it 
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
 AGAIN = 1.0  # seconds
 DEFECT = 70  # exit code, as in sysexits.h
-Errors = Literal["strict", "replace", "skip"]
-_HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 
@@ -212,23 +210,6 @@ def _let_go(stream: Any) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def read_lines(file: IO[bytes], name: str, errors: Errors = "strict") -> Iterator[str]:
-    """Lines of UTF-8 without their line feed; other bytes are a UserError with the line.
-
-    Or they are replaced by U+FFFD or left out, as `errors` says. Closes the file at its end.
-    """
-    with file, able_to(f"read {name}"):
-        for number, raw in enumerate(file, 1):
-            try:
-                line = raw.decode("utf-8", _HANDLERS[errors])
-            except UnicodeDecodeError as error:
-                raise UserError(
-                    f"{name}, line {number}: expected UTF-8 text: {error}; "
-                    "--errors replace or skip goes on without those bytes"
-                ) from error
-            yield line.removesuffix("\n").removesuffix("\r")
-
-
 @contextlib.contextmanager
 def able_to(do: str) -> Iterator[None]:
     """An error of the operating system means that this cannot be done: a UserError."""
@@ -250,7 +231,7 @@ def _output() -> Any:
     return sys.stdout
 
 
-Writer = tuple[Callable[[str], None], int, str]
+Writer = tuple[Callable[..., None], int, str]
 
 
 @contextlib.contextmanager
@@ -259,13 +240,13 @@ def open_output(target: Path | None, *, resume: bool, by: str = "--resume") -> I
     if target is None:
         _output().reconfigure(encoding="utf-8", newline="\n")
         with able_to("write standard output"):
-            yield lambda line: print(line, flush=True), 0, ""
+            yield lambda line, end="\n": print(line, end=end, flush=True), 0, ""
     elif target.exists() and not target.is_file():  # a pipe or /dev/null
         with (
             able_to(f"write {target}"),
             target.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
         ):
-            yield lambda line: print(line, file=file), 0, ""
+            yield lambda line, end="\n": print(line, end=end, file=file), 0, ""
     else:
         with unlost(target.resolve(), resume=resume, by=by) as writer:
             yield writer
@@ -313,9 +294,9 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
         # Each line at once: it is kept by kill -9 too.
         file = io.TextIOWrapper(raw, "utf-8", newline="\n", line_buffering=True)
 
-    def write(line: str) -> None:
+    def write(line: str, end: str = "\n") -> None:
         with able_to(can):
-            file.write(f"{line}\n")
+            file.write(f"{line}{end}")
 
     try:
         yield write, n_lines, last
@@ -342,7 +323,7 @@ def _cut_to_lines(file: IO[bytes]) -> tuple[int, str]:
             n_lines, end, last = n_lines + 1, end + len(line), line
     file.truncate(end)
     file.seek(end)
-    return n_lines, last[:-1].decode(errors="replace")
+    return n_lines, last[:-1].removesuffix(b"\r").decode(errors="replace")
 
 
 def tell(message: str, write: Callable[..., object] = print) -> None:

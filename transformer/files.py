@@ -1,19 +1,30 @@
-"""Files and folders that appear whole or not at all, whatever happens while they are written."""
+"""Files and folders that appear whole or not at all, whatever happens while they are written.
 
+And in which encoding a text is that is no UTF-8.
+"""
+
+import codecs
 import contextlib
 import errno
 import io
+import logging
 import os
 import platform
+import re
 import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from transformer.config import UserError
 
+logger = logging.getLogger(__name__)
+
+Errors = Literal["strict", "replace", "skip"]
+_HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 LOCK = ".lock"
 PATIENCE = 50  # times that a folder without its name is looked at, before it is told a crash
 SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
@@ -42,6 +53,92 @@ def read_bytes(path: Path, limit: int = SMALL) -> bytes:
     if len(content) > limit:
         raise OSError(f"expected at most {limit:,} bytes in {path}, got more")
     return content
+
+
+# Letters and marks of Spanish and English text in Windows-1252, and what hardly stands in such text
+# but in that of other encodings: control characters, damaged UTF-8, the letters of DOS and the Mac.
+_WESTERN = re.compile("[áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»‘’“”–—…•€£©®°·\xa0]")
+_STRANGE = re.compile(
+    "[\x01-\x08\x0b\x0e-\x19\x1c-\x1f\x7f‚ƒ„†‡ˆ‰Š‹ŒŽ˜š›œžŸ¢¤¥¦¨¬¯¶¸ÂÃÐÞðþ]|â€|(?<=[a-z])\xa0(?=[\\s.,;])"
+    "|(?<=[A-Za-z])[¡¿£§«ª°²³´µ¹º»](?=[a-z])|(?<=[a-z])[À-Þ]"
+)
+_LETTER = re.compile("[A-Za-z]")
+JUDGED = 2**16  # bytes
+
+
+def is_windows_1252(content: bytes) -> bool:
+    """Whether bytes are no UTF-8, but Spanish or English in Windows-1252, as Latin-1 is, too.
+
+    Judged from the first byte that is no UTF-8 on. What is UTF-8 up to there is damaged UTF-8.
+    """
+    try:
+        content.decode()
+        return False
+    except UnicodeDecodeError as error:
+        if not content[: error.start].isascii() or 0 in content[:JUDGED]:
+            return False
+        sample = content[max(0, error.start - JUDGED) :][: 2 * JUDGED]
+    try:
+        text = sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    n_strange = len(_STRANGE.findall(text))
+    n_western = len(_WESTERN.findall(text)) - n_strange
+    n_others = sum(c > "\x7f" for c in text) - n_western
+    return 4 * n_strange <= max(0, n_western) and 4 * n_others <= len(_LETTER.findall(text))
+
+
+def encoding_name(name: str) -> str:
+    """The name of an encoding as Python spells it; UserError for one without lines of bytes."""
+    try:
+        if "\n".encode(name) == b"\n":
+            return codecs.lookup(name).name
+    except (LookupError, UnicodeError):
+        pass
+    raise UserError(f"expected an encoding of text such as latin-1 or cp850, got {name!r}")
+
+
+def read_lines(
+    file: IO[bytes], name: str, errors: Errors = "strict", encoding: str = "",
+    ends: deque[str] | None = None, sample: bytes = b"",
+) -> Iterator[str]:  # fmt: skip
+    """Lines without their ends, which are added to `ends`; closes the file at its end.
+
+    They are in the encoding named, else in UTF-8, or in Windows-1252 if the first that are no UTF-8
+    read like that, with a `sample` of the file before them. Other bytes are a UserError with the
+    line, or replaced by U+FFFD, or left out, as `errors` says.
+    """
+    kind, handler = encoding or "utf-8", _HANDLERS[errors]
+    may_be_other = errors == "strict" and not encoding
+    try:
+        with file:
+            for number, raw in enumerate(file, 1):
+                try:
+                    line = raw.decode(kind, handler)
+                    may_be_other = may_be_other and line.isascii()
+                except UnicodeDecodeError as error:
+                    if not (may_be_other and is_windows_1252(sample + raw)):
+                        raise UserError(
+                            f"{name}, line {number}: expected {kind.upper()} text: {error}; "
+                            "--encoding names another, --errors replace or skip leaves bytes out"
+                        ) from error
+                    kind = "cp1252"
+                    line = raw.decode(kind)
+                    logger.warning("%s, line %d: no UTF-8: read as Windows-1252", name, number)
+                text = line.removesuffix("\n").removesuffix("\r")
+                if ends is not None:
+                    ends.append(line[len(text) :])
+                yield text
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {error.strerror or error}") from error
+
+
+def is_standard_input(path: Path) -> bool:
+    """Whether `< path` was said: its lines would be replaced by their translations."""
+    try:
+        return path.is_file() and os.path.samestat(path.stat(), os.fstat(0))
+    except OSError:  # it is closed
+        return False
 
 
 def _remove(path: Path) -> None:

@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from transformer.command import Errors, Parser, add_arguments
+from transformer.command import Parser, add_arguments, tell
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, ServeConfig, choices
-from transformer.text.language import LANGUAGES
+from transformer.files import Errors, encoding_name
+from transformer.text.language import LANGUAGES, language_code
 
 GUARD_HELP = (
     "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
@@ -89,6 +90,8 @@ def _add_texts(flags: argparse.ArgumentParser) -> None:
         "the files that are not there")  # fmt: skip
     add("--errors", choices=choices(Errors), default="strict", help="bytes that are not UTF-8: end "
         "with their line, become \ufffd, or are left out (default: strict)")  # fmt: skip
+    add("--encoding", type=encoding_name, help="of text that is neither UTF-8 nor "
+        "Windows-1252, which are recognised, as cp850; what is written is in UTF-8")  # fmt: skip
     add("--json", action="store_true", help="a JSON object a line: translation, score, tokens, "
         "languages, warnings")  # fmt: skip
     add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
@@ -96,11 +99,19 @@ def _add_texts(flags: argparse.ArgumentParser) -> None:
     add("--version", action="store_true", help="print the version of the project and the models")
 
 
+def join_words(words: list[str]) -> list[str]:
+    """The texts of the arguments: words that stand there without quotation marks are one text."""
+    if len(words) < 2 or any(len(word.split()) != 1 for word in words):
+        return words
+    tell("translate: the words are read as one text (--text WORD: one by itself)")
+    return [" ".join(words)]
+
+
 def _add_models(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
-    add("-f", "--from", dest="src_lang", choices=LANGUAGES,
-        help="source language (default: recognised)")  # fmt: skip
-    add("-t", "--to", dest="tgt_lang", choices=LANGUAGES,
+    add("-f", "--from", dest="src_lang", choices=LANGUAGES, type=language_code,
+        help="source language (default: recognised); es-MX is es")  # fmt: skip
+    add("-t", "--to", dest="tgt_lang", choices=LANGUAGES, type=language_code,
         help="target language (default: the other one)")  # fmt: skip
     add("--model", help="checkpoint folder (default: the released one)")
     add_engine(flags)

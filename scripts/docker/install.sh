@@ -12,7 +12,7 @@ with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 extras = project["optional-dependencies"]
 wanted = [*project["dependencies"], *extras["files"], *extras["serve"]]
-left_out = ("torch", "accelerate", "datasets", "sacrebleu", "psutil", "safetensors", "tqdm",
+left_out = ("torch", "accelerate", "datasets", "pyarrow", "sacrebleu", "psutil", "tqdm",
             "transformer-es-en")  # fmt: skip
 print(*(line for line in wanted if re.match(r"[\w-]+", line)[0] not in left_out), sep="\n")
 PYTHON

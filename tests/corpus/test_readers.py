@@ -85,6 +85,7 @@ def csv_text(
         (read_csv, csv_text("\t", "\n", ("es, note", "en", "es"), columns=(2, 1))),
         (read_tmx, tmx(*(UNIT.format("es", s, "en", t) for s, t in PAIRS))),
         (read_tmx, tmx(*(UNIT.format("EN-us", t, "es_ES", s) for s, t in PAIRS))),
+        (read_tmx, tmx(*(UNIT.format("eng", t, "SPA", s) for s, t in PAIRS))),
         (read_tmx, tmx(*(OLD_UNIT.format("es", s, "en", t) for s, t in PAIRS))),
     ],
 )  # fmt: skip
@@ -226,6 +227,11 @@ def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message
         (read_csv, "e\0s\0,\0e\0n\0\n\0", "expected UTF-8 text in .*, got UTF-16"),
         (read_tmx, "", "expected TMX in .*no element found"),
         (read_tmx, "<tmx><body><tu>", "expected TMX in"),
+        (
+            read_tmx,
+            tmx(UNIT.format("PT-BR", "um", "es", "uno")),
+            "expected units in es, en, got pt, es",
+        ),
         (read_tmx, "no mark-up", "expected TMX in .*syntax error"),
         (read_tmx, '<?xml version="1.0" encoding="no-such"?><tmx/>', "expected TMX in"),
     ],

@@ -37,6 +37,37 @@ def test_a_list_gives_a_list_in_order(client: Any, translate: Call) -> None:
     assert answer == {"translatedText": [translate(text) for text in texts]}
 
 
+def test_an_upload_that_is_no_utf_8_is_recognised_or_names_its_encoding(client: Any) -> None:
+    def translated(content: bytes, **more: str) -> tuple[str, list[str]]:
+        files = {"file": ("a.txt", content)}
+        answer = client("POST", "/translate_file", data={**ES_EN, **more}, files=files).json()
+        path = "/download_file/" + answer["translatedFileUrl"].rpartition("/")[2]
+        return client("GET", path).content.decode(), answer.get("warnings", [])
+
+    expected, warnings = translated("La niña está aquí.\r\n".encode())
+    assert warnings == []
+    found, warnings = translated("La niña está aquí.\r\n".encode("cp1252"))
+    assert found == expected
+    assert warnings == ["no UTF-8: read as Windows-1252 (Latin-1), written in UTF-8"]
+    dos = "La niña está aquí.\r\n".encode("cp850")
+    assert translated(dos, encoding="cp850") == (expected, [])
+    answer = client("POST", "/translate_file", data={**ES_EN, "encoding": "x"},
+                    files={"file": ("a.txt", dos)})  # fmt: skip
+    assert answer.status_code == 400
+    assert "such as latin-1 or cp850, got 'x'" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(("source", "target"), [("es-MX", "en_US"), ("ES", "EN"), ("spa", "eng")])
+def test_codes_of_clients_with_a_region_mean_the_language(
+    client: Any, translate: Call, source: str, target: str
+) -> None:
+    asked = {"q": TEXT, "source": source, "target": target}
+    assert client.post(**asked).json() == {"translatedText": translate(TEXT)}
+    files = {"file": ("a.txt", TEXT.encode())}
+    assert client("POST", "/translate_file", data=asked, files=files).status_code == 200
+    assert client.post("/inspect", **asked).json()["parts"]
+
+
 def test_the_language_is_detected(client: Any, translate: Call) -> None:
     answer = client.post(q=TEXT, source="auto", target="en").json()
     assert answer["detectedLanguage"]["language"] == "es"

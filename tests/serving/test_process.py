@@ -1,4 +1,4 @@
-"""The server as a process of its own: the public client, many clients, its end."""
+"""The server as a process of its own: many clients, its end."""
 
 import io
 import platform
@@ -26,16 +26,6 @@ def process(random_checkpoint: Path) -> Iterator[Process]:
     model = ("--model", random_checkpoint, "--device", "cpu", "--compute-type", "float32")
     with started(*model, "--no-guard") as process:
         yield process
-
-
-def test_the_public_client_works_unchanged(process: Process, translate: Call) -> None:
-    client = pytest.importorskip("libretranslatepy", reason="needs libretranslatepy")
-    api = client.LibreTranslateAPI(process[1])
-    assert [one["code"] for one in api.languages()] == ["es", "en"]
-    assert api.detect(TEXT)[0]["language"] == "es"
-    assert api.translate(TEXT, "es", "en") == translate(TEXT)
-    with pytest.raises(urllib.error.HTTPError, match="400"):
-        api.translate(TEXT, "fr", "en")
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")

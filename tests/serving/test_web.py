@@ -136,6 +136,31 @@ def test_only_likely_words_are_offered(page: Any) -> None:
     assert page.locator("#target .word").nth(1).get_attribute("aria-expanded") == "false"
 
 
+def test_no_other_word_changes_a_number(page: Any) -> None:
+    """Such a word is not offered: what a rule has put right, the model would say in its own way."""
+    page.select_option("#from", "en")
+    page.select_option("#to", "es")
+    type_in(page, "The meeting is at 12:30 p.m.")
+    word = page.locator("#target .word").first
+    part = page.evaluate("document.querySelector('#target .word').place.part")
+    assert "12:30" in part["target"]
+    offered = [{"text": text, "probability": 0.3, "known": True, "ids": [i]}
+               for i, text in enumerate(["Nuestra", "Otra"])]  # fmt: skip
+    said = ["Nuestra reunión es a las 12:30.", "Otra reunión es a las 16:30."]
+
+    def answer(route: Any) -> None:
+        target = said[route.request.post_data_json["prefix"][-1]]
+        words = [[word, i, i + 1, 1] for i, word in enumerate(target.split())]
+        route.fulfill(json={**part, "target": target, "targetWords": words})
+
+    page.route("**/alternatives", lambda route: route.fulfill(json={"alternatives": offered}))
+    page.route("**/continue_after", answer)
+    word.click()
+    see(page, "#options .name").to_have_text(["Nuestra"])
+    page.locator("#options button").click()
+    see(page, "#target").to_have_text(said[0])
+
+
 def test_words_can_be_reached_with_the_keyboard(page: Any) -> None:
     type_in(page, FIRST)
     page.locator("#target .word").first.focus()

@@ -265,3 +265,28 @@ def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: st
         page.goto(url + broken)
         page.wait_for_timeout(300)
         see(page, "#to option").to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("query", "direction", "text"),
+    [
+        (
+            "?source=es&target=en&q=Mi%20hermana%20compr%C3%B3%20tres%20manzanas.",
+            ["es", "en"],
+            FIRST,
+        ),
+        ("?target=en-US&q=Mi+hermana+compr%C3%B3+tres+manzanas.", ["auto", "en"], FIRST),
+        ("?source=fr&target=en&q=Bonjour", ["auto", "en"], ""),
+        ("?q=Hola", ["auto", "en"], ""),
+    ],
+)
+def test_the_address_of_libretranslate_is_understood(
+    open_page: Any, query: str, direction: list[str], text: str
+) -> None:
+    page = open_page(query)
+    see(page, "#source").to_have_value(text)
+    assert [page.input_value(one) for one in ("#from", "#to")] == direction
+    if text:
+        see(page, "#status").to_have_text("Translated")
+        assert page.evaluate("location.search") == ""
+        assert page.evaluate("location.hash").startswith(f"#{direction[0]}-en/Mi%20hermana")

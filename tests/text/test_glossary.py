@@ -3,11 +3,12 @@
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from transformer.config import UserError
-from transformer.text.glossary import LONGEST, Glossary
+from transformer.text.glossary import LONGEST, Glossary, TermSource
 from transformer.text.sentences import segments
 
 ES, EN = ("es", "en"), ("en", "es")
@@ -92,6 +93,39 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
         Glossary.read(tmp_path / "latin.tsv")
     (tmp_path / "empty.tsv").write_text("", encoding="utf-8")
     assert Glossary.read(tmp_path / "empty.tsv").pairs == ()
+
+
+def test_a_file_of_another_format_is_refused_and_terms_that_stay_are_not(tmp_path: Path) -> None:
+    for text in ("casa,cottage\nperro,hound\n", "casa;cottage", '<r>\n<s name="a">Hi</s>\n</r>',
+                 "a=b\nc=d", '{"a":\n"b"}'):  # fmt: skip
+        with pytest.raises(UserError, match=r"expected a tab .* in any row, as .*: is it a CSV"):
+            Glossary.parse(text)
+    for text in ("Acme, Inc.", "Roger Piedra\nAcme", "a,b\tc\nd,e\tf", "casa\thouse\na=b"):
+        assert Glossary.parse(text).pairs
+
+
+def test_terms_come_as_a_file_a_dictionary_or_pairs(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("casa\tcottage\nAcme\n", "utf-8")
+    expected = Glossary.read(tmp_path / "terms.tsv")
+    both: list[TermSource] = [tmp_path / "terms.tsv", str(tmp_path / "terms.tsv"), expected,
+                              {"casa": "cottage", "Acme": None}, [("casa", "cottage"), ["Acme"]],
+                              iter([("casa", "cottage"), ("Acme", "Acme")])]  # fmt: skip
+    assert all(Glossary.load(source) == expected for source in both)
+    assert Glossary.load({"es": "en", "casa": "house"}).langs == ("es", "en")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (3, "a file, a dictionary or pairs, got int"),
+        (["casa"], "pair 1: expected two texts, got 'casa'"),
+        ({"casa": "house", "perro": 3}, r"pair 2: expected two texts, got \('perro', 3\)"),
+        ([5], "pair 1: expected two texts, got 5"),
+    ],
+)
+def test_what_is_no_glossary_is_one_line(source: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Glossary.load(source)
 
 
 def test_no_term_cuts_what_is_kept_and_one_may_hold_it() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.processes import shipped
-from transformer.text.language import detect
+from transformer.text.language import detect, language_code
 
 LANGS = ("es", "en")
 
@@ -40,3 +40,14 @@ def test_short_and_odd_texts_are_recognised(text: str, lang: str) -> None:
 def test_without_a_word_nothing_is_decided(text: str) -> None:
     found = detect(text)
     assert (found.lang, found.confidence, found.is_decided) == ("es", 0.5, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("es", "es"), ("EN", "en"), ("en-US", "en"), ("en_GB", "en"), ("es-419", "es"),
+     ("es_MX.UTF-8", "es"), ("ca_ES@valencia", "ca_ES@valencia"), (" es-Latn-ES ", "es"),
+     ("SPA", "es"), ("eng-GB", "en"), ("fr-FR", "fr-FR"), ("auto", "auto"), ("est", "est"),
+     ("english", "english"), ("", "")],
+)  # fmt: skip
+def test_a_region_and_capitals_do_not_change_a_language(name: str, code: str) -> None:
+    assert language_code(name) == code

@@ -1,15 +1,21 @@
 """Both directions: which model a text goes to, that only what is needed is opened, the order."""
 
+import copy
 import json
+import pickle
+import pydoc
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import transformer
+from tests.processes import ROOT
 from transformer.checkpoint import locate
 from transformer.checkpoint.locate import default_model, find
-from transformer.config import UserError
+from transformer.config import DecodeConfig, UserError
+from transformer.decoding import native
 from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
@@ -36,6 +42,8 @@ def test_the_public_names_are_there_when_they_are_used() -> None:
     assert transformer.load is load
     assert transformer.Translator is Translator
     assert all(getattr(transformer, name) for name in transformer.__all__)
+    assert {*transformer.__all__} <= {*dir(transformer)}
+    assert "load(model:" in pydoc.plain(pydoc.render_doc(transformer))
     with pytest.raises(AttributeError, match="no attribute 'Guarded'"):
         transformer.Guarded  # type: ignore[attr-defined]  # noqa: B018
 
@@ -146,3 +154,72 @@ def test_the_package_comes_before_the_repository(
     assert default_model(ES) == tmp_path / "checkpoints" / "es-en"
     (tmp_path / "transformer" / "released" / "es-en").mkdir(parents=True)
     assert default_model(ES) == tmp_path / "transformer" / "released" / "es-en"
+
+
+def test_a_call_may_name_the_languages_in_any_form(both: Directions) -> None:
+    text = "El gato ve la casa."
+    expected = both.translate([text], langs=EN)
+    for named in ({"to": "es"}, {"to": "es-MX"}, {"langs": "en-es"}, {"langs": ["EN", "es_ES"]}):
+        assert both.translate([text], **named) == expected
+        assert [*both.stream([text], **named)] == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"to": "fr"}, "a direction out of es-en, en-es; got 'fr'"),
+        ({"langs": ("es", "es")}, r"a direction out of es-en, en-es; got \('es', 'es'\)"),
+        ({"langs": "es"}, r'langs=\("es", "en"\), or to="en"; got langs=.es., to=None'),
+        ({"langs": "es-en", "to": "es"}, "got langs='es-en', to='es'"),
+        ({"langs": 3}, "got langs=3"),
+        ({"to": 3}, "got langs=None, to=3"),
+    ],
+)
+def test_languages_that_cannot_be_are_one_line(
+    both: Directions, named: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        both.translate("Hola.", **named)
+
+
+def test_a_string_gives_one_translation_with_its_languages(both: Directions) -> None:
+    text = "The girl wants water."
+    (expected,) = both.translate([text])
+    assert both.translate(text) == expected
+    assert both.translate(text, beam_size=2) == both.translate([text], DecodeConfig(beam_size=2))[0]
+    assert both.translate(iter([text])) == [expected]
+
+
+def test_a_copy_and_another_process_open_the_models_anew(both: Directions) -> None:
+    expected = both.translate("El gato ve la casa.")
+    for other in (pickle.loads(pickle.dumps(both)), copy.deepcopy(both)):
+        assert other.translate("El gato ve la casa.") == expected
+    assert "es-en, en-es" in repr(both)
+    if native.library() is not None:
+        with pytest.raises(TypeError, match=r"call load\(\) in each process"):
+            pickle.dumps(Translator.load(ROOT / "checkpoints" / "both", "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"compute_type": "fp16"},
+            "a compute type out of auto, float32, bfloat16, int8; got 'fp16'",
+        ),
+        ({"device": "gpu"}, "a device such as cpu or cuda, got 'gpu'"),
+        ({"device": 0}, "a device such as cpu or cuda, got 0"),
+        ({"device": "cuda:99"}, "a device such as cpu or cuda, got 'cuda:99'"),
+    ],
+)
+def test_a_device_or_type_that_there_is_not_is_told_at_once(
+    both: Directions, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        load(**options)
+
+
+def test_a_glossary_may_be_a_dictionary_or_pairs() -> None:
+    for terms in ({"Zorvex": "Blip"}, [("Zorvex", "Blip")], [["es", "en"], ["Zorvex", "Blip"]]):
+        assert "Blip" in load(glossary=terms, device="cpu").translate("Me gusta Zorvex.").text
+        assert "Blip" in load(device="cpu").translate("Me gusta Zorvex.", glossary=terms).text

@@ -19,7 +19,7 @@ from transformer.decoding import search as search_module
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.search import pick_device
 from transformer.model import Transformer
-from transformer.text.glossary import Glossary
+from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import translator as translate
 from transformer.translation.translator import Candidate, Translation, Translator
@@ -263,15 +263,12 @@ def test_a_stream_reads_at_most_two_windows_ahead(translator: Translator, echoes
             yield f"línea {number}"
 
     class Slow(Translator):
-        def translate(
-            self,
-            texts: Sequence[str],
-            decode: DecodeConfig = translate.GREEDY,
-            glossary: Glossary | None = None,
+        def translate_segments(
+            self, sentences: Sequence[Segment], decode: DecodeConfig = translate.GREEDY
         ) -> list[Translation]:
             time.sleep(0.002)  # meanwhile lines are read
-            sizes.append(len(texts))
-            return super().translate(texts, decode, glossary)
+            sizes.append(len(sentences))
+            return super().translate_segments(sentences, decode)
 
     slow = Slow(translator.decoder, translator.tokenizer, ("es", "en"))
     for number, result in enumerate(slow.stream(lines(), window=window)):
@@ -326,3 +323,15 @@ def test_the_device_is_picked_by_name() -> None:
 def test_a_device_that_is_not_there_is_an_error(name: str) -> None:
     with pytest.raises(UserError, match=f"expected a device such as cpu or cuda, got '{name}'"):
         pick_device(name)
+
+
+def test_a_string_gives_one_translation_which_prints_as_its_text(translator: Translator) -> None:
+    found = translator.translate(TEXTS[0])
+    assert found == translator.translate([TEXTS[0]])[0]
+    assert str(found) == f"{found}" == found.text
+    assert translator.translate(iter(TEXTS[:1])) == [found]
+    assert len(translator.translate(TEXTS[0], n_best=2).candidates) == 2
+    assert [*translator.stream(iter(TEXTS[:1]), beam_size=2)] == [
+        translator.translate(TEXTS[0], DecodeConfig(beam_size=2))
+    ]
+    assert repr(translator) == f"<Translator es-en of {translator.name} on cpu>"

@@ -24,7 +24,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
 from transformer.files import existing, open_regular, read_bytes
-from transformer.text.language import LANGUAGES
+from transformer.text.language import LANGUAGES, language_code
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -131,7 +131,7 @@ def find(folder: str | Path) -> Path:
     what = "a folder without config.json" if path.is_dir() else "no such folder"
     raise UserError(
         f"expected a checkpoint folder, got {str(path)!r}: {what}. "
-        "Train one with scripts/train.py, or name one with --model"
+        "Train one with scripts/train.py, or name another"
     )
 
 
@@ -213,6 +213,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
     """The languages asked for; the one not named is the other one; es to en without any."""
+    src_lang, tgt_lang = (lang and language_code(lang) for lang in (src_lang, tgt_lang))
     other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
     tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
     src_lang = src_lang or other[tgt_lang]
@@ -241,7 +242,7 @@ def default_model(langs: Direction) -> Path:
         raise UserError(
             f"expected a model for {name} in {places()[-1] / name}, there is none: "
             f"train one with scripts/train.py --from {langs[0]} --to {langs[1]}, "
-            "and name it with --model"
+            "and name its folder"
         )
     return folder
 

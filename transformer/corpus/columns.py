@@ -2,17 +2,18 @@
 
 import functools
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transformer.config import Direction, SentencePair, UserError
-from transformer.text.language import LANGUAGES, NAMES, detect
+from transformer.text.language import LANGUAGES, NAMES, detect, language_code
 from transformer.text.spelling import plain
 
 SAMPLE = 200  # pairs of a source by which swapped columns are recognised
 # What people call a column, in small letters without accents; a code with or without a region.
 LANGUAGE_NAMES: Mapping[str, frozenset[str]] = {
-    "es": frozenset({"spanish", "espanol", "castellano", "spa"}),
-    "en": frozenset({"english", "ingles", "eng"}),
+    "es": frozenset({"spanish", "espanol", "castellano"}),
+    "en": frozenset({"english", "ingles"}),
 }
 ROLE_NAMES = (
     frozenset({"source", "src", "source text", "source_text", "origen", "original"}),
@@ -22,12 +23,13 @@ ROLE_NAMES = (
 
 
 def column(names: Iterable[str], lang: str) -> str | None:
-    """The name that is this language's code, with or without a region (`es`, `es-ES`)."""
-    for name in names:
-        code = name.strip().lower().replace("_", "-")
-        if code == lang or code.split("-")[0] == lang:
-            return name
-    return None
+    """The name that is this language's code, with or without a region (`es`, `es-ES`, `spa`)."""
+    return next((name for name in names if lang in (name.strip().lower(), bare_code(name))), None)
+
+
+def bare_code(name: str) -> str:
+    """The code of any language without its region, in small letters."""
+    return re.split("[-_]", language_code(name).strip().lower(), maxsplit=1)[0]
 
 
 @functools.lru_cache(maxsize=256)  # the same for each record of a JSON file

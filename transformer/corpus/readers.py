@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from transformer.config import ColumnConfig, Direction, SentencePair, UserError
-from transformer.corpus.columns import column, exchange_if_swapped, find_columns
+from transformer.corpus.columns import bare_code, column, exchange_if_swapped, find_columns
 from transformer.files import open_regular, write_text
 
 Pairs = Iterator[SentencePair]
@@ -247,14 +247,15 @@ def read_tmx(
     """
     with open_binary(path) as file:
         try:
-            yield from _tmx_pairs(file, langs)
+            yield from _tmx_pairs(file, langs, path)
         except (ET.ParseError, LookupError, ValueError) as error:
             raise UserError(f"expected TMX in {path}: {error}") from error
 
 
-def _tmx_pairs(file: IO[bytes], langs: Direction) -> Pairs:
+def _tmx_pairs(file: IO[bytes], langs: Direction, path: Path) -> Pairs:
     events = ET.iterparse(file, events=("start", "end"))
     parent = next(events)[1]
+    others: dict[str, str] | None = {}
     for event, element in events:
         name = element.tag.rpartition("}")[2]
         if event == "start" and name == "body":
@@ -262,19 +263,19 @@ def _tmx_pairs(file: IO[bytes], langs: Direction) -> Pairs:
         elif event == "end" and name == "tu":
             texts = _segments(element)
             if langs[0] in texts and langs[1] in texts:
+                others = None
                 yield texts[langs[0]], texts[langs[1]]
+            others = None if others is None else {**others, **texts}
             parent.clear()  # or the tree of the whole file stays in memory
+    if others:
+        raise UserError(f"{path}: expected units in {', '.join(langs)}, got {', '.join(others)}")
 
 
 def _segments(unit: ET.Element) -> dict[str, str]:
     """The text in each language of a unit, by its code without a region."""
-    texts = {}
-    for variant in unit.iterfind("{*}tuv"):
-        code = variant.get(XML_LANG) or variant.get("lang") or ""
-        segment = variant.find("{*}seg")
-        if segment is not None:
-            texts[code.lower().replace("_", "-").split("-")[0]] = _text(segment)
-    return texts
+    variants = unit.iterfind("{*}tuv")
+    named = ((v.get(XML_LANG) or v.get("lang") or "", v.find("{*}seg")) for v in variants)
+    return {bare_code(code): _text(segment) for code, segment in named if segment is not None}
 
 
 def _text(element: ET.Element) -> str:

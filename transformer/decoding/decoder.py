@@ -6,12 +6,13 @@ torch is imported.
 
 import functools
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from transformer.checkpoint.tensors import Opened
-from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
+from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError, choices
 from transformer.decoding import native
 from transformer.decoding.hypothesis import Hypothesis, Ids
 
@@ -50,10 +51,23 @@ class Decoder(Protocol):
         ...
 
 
+def check_engine(device: str, compute_type: str) -> None:
+    """UserError for a device or numbers that there are not, before a model is opened."""
+    if compute_type not in (types := choices(ComputeType)):
+        raise UserError(f"expected a compute type out of {', '.join(types)}; got {compute_type!r}")
+    if not re.fullmatch(r"auto|(?:cpu|cuda|mps|xpu)(?::\d{1,3})?", str(device)):
+        raise UserError(f"expected a device such as cpu or cuda, got {device!r}")
+    if device not in ("auto", "cpu"):
+        from transformer.decoding.search import pick_device
+
+        pick_device(device)
+
+
 def open_decoder(
     opened: Opened, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
     """A decoder with the weights of a checkpoint; a type that cannot be computed is a UserError."""
+    check_engine(device, compute_type)
     if _on_cpu(device) and _is_native(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         return native.NativeDecoder(

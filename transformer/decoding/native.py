@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -136,6 +136,12 @@ class NativeDecoder:
             raise UserError(f"{VARIANT}={variant}: {opened.decoder_error().decode()}")
         self.variant = opened.decoder_variant(self._handle).decode()
         self._read(weights)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a model that is open cannot be copied or pickled: call load() in each process, or "
+            "pickle what transformer.load() gave, which opens its models anew"
+        )
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options, encoding_of
+from transformer.documents.passages import Options, named_encoding
 from transformer.translation.directions import Directions
 
 LARGEST = 2**30  # bytes of a file: it is held in memory, and more than once
@@ -30,7 +30,7 @@ def is_document(path: Path) -> bool:
     if suffix != ".txt" or not path.is_file():
         return suffix in formats.FORMATS and suffix != ".txt"
     with path.open("rb") as file:
-        return encoding_of(file.read(3)) != ("utf-8", b"")
+        return named_encoding(file.read(3)) is not None
 
 
 def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[Path]]:
@@ -101,7 +101,7 @@ def translate_document(
     started(len(passages))
     source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
     translator, plain = opened.translator((source, target)), opened.plain((source, target))
-    warnings = dict.fromkeys(filter(None, [formats.format_of(suffix).note]))
+    warnings = dict.fromkeys(formats.notes(content, suffix, options))
 
     def translate(texts: Sequence[str]) -> list[str]:
         results = translator.translate(texts, decode)
@@ -115,5 +115,5 @@ def translate_document(
         advance(1)
         return parts
 
-    asked = Options(source, target, options.columns, options.max_bytes)
+    asked = replace(options, source=source, target=target)
     return translate_file(content, path.name, translate, inspect, asked), list(warnings)

@@ -22,9 +22,11 @@ from transformer.documents.passages import (
     Options,
     Passage,
     Written,
+    named_encoding,
     text_file,
 )
 from transformer.documents.slices import Slices
+from transformer.files import is_windows_1252
 from transformer.text.markup import MarkedText
 
 _HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")
@@ -97,7 +99,8 @@ _srt = functools.partial(subtitles.opened, is_vtt=False)
 _vtt = functools.partial(subtitles.opened, is_vtt=True)
 _tsv = functools.partial(values.table, delimiter="\t")
 _TEXT = "; charset=utf-8"
-_PAGE = _file("an HTML page", f"text/html{_TEXT}", _page)
+# A page that does not name its charset is read as Windows-1252.
+_PAGE = Format("an HTML page", f"text/html{_TEXT}", text_file(_page, written="cp1252"))
 _MARKDOWN = _file("a Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
 _YAML = _file("a YAML file", "application/yaml", values.yaml_values, "yaml")
 _XLIFF = _file("an XLIFF file", "application/xliff+xml", catalogues.xliff)
@@ -139,6 +142,17 @@ def format_of(suffix: str) -> Format:
     if kind.library and importlib.util.find_spec(kind.library) is None:
         raise UserError(f"to read {kind.name}, install the extra `files`: no {kind.library}")
     return kind
+
+
+def notes(content: bytes, suffix: str, options: Options) -> list[str]:
+    """What is to be known of what is written: what is lost, another encoding."""
+    found = [note] if (note := format_of(suffix).note) else []
+    is_text = FORMATS[suffix.lower()].media.endswith(("charset=utf-8", "json", "yaml"))
+    is_named = bool(options.encoding or named_encoding(content))
+    if is_text and not is_named and is_windows_1252(content):
+        kept = "in that" if FORMATS[suffix.lower()] is _PAGE else "in UTF-8"
+        found.append(f"no UTF-8: read as Windows-1252 (Latin-1), written {kept}")
+    return found
 
 
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from transformer.config import UserError
+from transformer.files import is_windows_1252
 from transformer.text.markup import MarkedText, Span, split_at_marks
 
 T = TypeVar("T")
@@ -77,12 +78,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The languages, for files that name theirs; columns of a table (none: all); a limit."""
+    """The languages, for files that name theirs; columns of a table (none: all); a limit.
+
+    And the encoding of a text that does not name its own; none: UTF-8, or Windows-1252 if it is no
+    UTF-8 and reads like that.
+    """
 
     source: str = ""
     target: str = ""
     columns: tuple[str, ...] = ()
     max_bytes: int = 2**26  # of a file, unpacked
+    encoding: str = ""
 
 
 Put = Callable[[MarkedText], None]
@@ -103,7 +109,12 @@ def has_words(text: str) -> bool:
 
 
 def encoding_of(content: bytes) -> tuple[str, bytes]:
-    """The encoding of a text, by its mark or what markup declares, else UTF-8; and the mark."""
+    """The encoding of a text, which it names or which is recognised; and the mark."""
+    return named_encoding(content) or ("cp1252" if is_windows_1252(content) else "utf-8", b"")
+
+
+def named_encoding(content: bytes) -> tuple[str, bytes] | None:
+    """The encoding of a text by its mark or by what markup declares; and the mark."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding, mark if mark[0] > 0x80 else b""
@@ -112,15 +123,16 @@ def encoding_of(content: bytes) -> tuple[str, bytes]:
         # What pages call Latin-1 or ASCII is Windows' own (WHATWG, Encoding, 4.2).
         is_windows = declared.lastindex == 2 and name in ("iso8859-1", "ascii")
         return "cp1252" if is_windows else name, b""
-    return "utf-8", b""
+    return None
 
 
 def text_file(
-    read: Callable[[str, Options], Written],
+    read: Callable[[str, Options], Written], written: str = "utf-8"
 ) -> Callable[[bytes | str, Options], Opened]:
-    """A reader of texts as one of files, which are written in the encoding that they came in.
+    """A reader of texts as one of files, which are written in the encoding that they name.
 
-    It raises UserError for bytes that are no text in it.
+    One that names none is written in UTF-8, or in what `written` says if it is Windows-1252.
+    It raises UserError for bytes that are no text.
     """
 
     def opened(content: bytes | str, options: Options) -> Opened:
@@ -128,6 +140,10 @@ def text_file(
             units, finish = read(content, options)
             return units, lambda: finish().encode(errors="surrogatepass")
         encoding, mark = encoding_of(content)
+        kept = encoding
+        if not named_encoding(content):
+            encoding = options.encoding or encoding
+            kept = "utf-8" if encoding == "utf-8" else written
         try:
             text = content[len(mark) :].decode(encoding)
         except UnicodeDecodeError as error:
@@ -137,7 +153,7 @@ def text_file(
         if "\0" in text:
             raise UserError("expected text in the file, got a zero byte")
         units, finish = read(text, options)
-        return units, lambda: mark + finish().encode(encoding, "xmlcharrefreplace")
+        return units, lambda: mark + finish().encode(kept, "xmlcharrefreplace")
 
     return opened
 

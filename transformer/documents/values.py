@@ -12,12 +12,14 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents.passages import Options, Written
 from transformer.documents.slices import Slices
+from transformer.text.language import language_code
 
 _JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
 _KEY = re.compile(r"\s*+:")
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
+_SYMBOL, _MASK = re.compile(r"(?<=[\[,\s]):(?=[a-z])"), "\uf8ff"  # instead of its colon
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
 
 
@@ -73,18 +75,29 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
 
 def json_values(text: str, options: Options) -> Written:
     """The strings of JSON that are no keys."""
-    _check_json(text)
+    _check_json(text, 1)
     return _json_strings(text, options)
 
 
 def json_lines(text: str, options: Options) -> Written:
     """The same of JSON values, one a line."""
-    for line in filter(str.strip, text.split("\n")):
-        _check_json(line)
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            _check_json(line, number)
     return _json_strings(text, options)
 
 
-_check_json = functools.partial(json.loads, parse_int=str)  # of any number of digits
+def _check_json(text: str, number: int) -> None:
+    """UserError with the line, the first having this number, for what is no JSON."""
+    try:
+        json.loads(text, parse_int=str)  # of any number of digits
+    except json.JSONDecodeError as error:
+        if not text:
+            raise
+        line = number + error.lineno - 1
+        raise UserError(f"line {line}: expected JSON: {error.msg}") from None
+
+
 _decoded = json.JSONDecoder(strict=False).decode
 
 
@@ -112,23 +125,56 @@ def _json_strings(text: str, options: Options) -> Written:
 
 
 def yaml_values(text: str, options: Options) -> Written:
-    """The strings of YAML that are no keys, each in the style that it has."""
-    import yaml
+    """The strings of YAML that are no keys, each in the style that it has.
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        _check_depth(yaml.parse(text, loader))
-        nodes = [node for root in yaml.compose_all(text, loader) for node in _strings(root, "")]
-    except yaml.YAMLError as error:
-        raise UserError(f"expected sound YAML: {str(error).splitlines()[0]}") from None
+    A language that is the key of a whole file, as Rails has it, becomes the other one.
+    """
+    roots = _yaml_nodes(text)
+    nodes = [node for root in roots for node in _strings(root, "")]
     _check_known("keys of texts", dict.fromkeys(key for key, _ in nodes), options.columns)
     slices = Slices(text)
+    for key in _language_keys(roots, options):
+        start, stop = key.start_mark.index, key.end_mark.index
+        slices.replace(start, stop, text[start:stop].replace(key.value, options.target))
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
         if start >= slices.end and (not options.columns or key in options.columns):
-            slices.translate(start, stop, node.value, _scalar(text[start:stop], node.style))
+            said = node.value.replace(_MASK, ":")
+            if not node.style and said[:1] == ":" and said[1:].isidentifier():
+                continue  # a symbol of Ruby
+            slices.translate(start, stop, said, _scalar(text[start:stop], node.style))
     return slices.written()
+
+
+def _yaml_nodes(text: str) -> list[Any]:
+    """The documents of a text; UserError with the line for what is none.
+
+    Symbols of Ruby in a list, as in [:day, :month], stop the parser: it sees other characters.
+    """
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    for seen in (text, _SYMBOL.sub(_MASK, text)):
+        try:
+            _check_depth(yaml.parse(seen, loader))
+            return [*yaml.compose_all(seen, loader)]
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            start = mark.index if mark else getattr(error, "position", 0)
+            why = getattr(error, "problem", None) or "a character that it may not have"
+    raise UserError(f"line {text.count(chr(10), 0, start) + 1}: expected sound YAML, got: {why}")
+
+
+def _language_keys(roots: list[Any], options: Options) -> Iterator[Any]:
+    """The only keys of documents that are the source language, which all their texts are in."""
+    for root in roots:
+        if options.target and root is not None and root.id == "mapping" and len(root.value) == 1:
+            ((key, below),) = root.value
+            is_source = key.id == "scalar" and language_code(key.value) == options.source
+            if is_source and below.id == "mapping":
+                yield key
 
 
 def _check_depth(events: Iterator[Any]) -> None:

@@ -6,9 +6,10 @@ loop of its own.
 
 import asyncio
 import json
+import re
 import threading
 import urllib.parse
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from transformer.serving.schema import Upload
 N_WRONG = 10  # requests with a wrong key or none in a minute, after which an address must wait
 N_FIELDS = 100  # of a form
 N_LOOPS = 4  # beside that of the connections
+_TEXT_FIELD = re.compile(r"q(?:\[\d*\])?")  # of one text or, as PHP sends it, of a list
 SMALL = 2048  # bytes of a request that is answered on the loop of the connections
 Answer = Callable[[Request, Mapping[str, Any]], Awaitable[Response]]
 T = TypeVar("T")
@@ -180,36 +182,63 @@ async def fields_of(request: Request) -> Mapping[str, Any]:
     """The fields of a request: a JSON object, or a form and the query."""
     if "json" in request.headers.get("content-type", ""):
         return json_object(await request.body())
-    fields: dict[str, Any] = dict(query(request))
+    fields = query(request)
     if "multipart" in request.headers.get("content-type", ""):
         form = request.form(max_files=1, max_fields=N_FIELDS, max_part_size=2**20)
+        pairs: list[tuple[str, Any]] = []
         async with form as parts:
-            for name, value in parts.items():
+            for name, value in parts.multi_items():
                 if isinstance(value, UploadFile):
-                    fields[name] = Upload(value.filename or "", await value.read())
+                    pairs.append((name, Upload(value.filename or "", await value.read())))
                 else:
-                    fields[name] = value
+                    pairs.append((name, value))
     else:
-        fields |= _form(await request.body())
-    if isinstance(fields.get("q"), str):
-        fields["q"] = "\n".join(str(fields["q"]).splitlines())
-    return fields
+        pairs = _form(await request.body())
+    return fields | _fields(pairs)
 
 
-def query(request: Request) -> dict[str, str]:
+def query(request: Request) -> dict[str, Any]:
     """The fields that stand in the address."""
-    return _form(request.scope["query_string"])
+    return _fields(_form(request.scope["query_string"]))
 
 
-def _form(body: bytes) -> dict[str, str]:
+def _form(body: bytes) -> list[tuple[str, Any]]:
     """The fields of a form, percent-encoded or in plain UTF-8."""
     try:
-        pairs = urllib.parse.parse_qsl(
+        return urllib.parse.parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=N_FIELDS
         )
     except ValueError:
-        raise RequestError(400, "Invalid request: expected JSON or a form in UTF-8") from None
-    return dict(pairs)
+        raise RequestError(
+            400, f"Invalid request: expected JSON or a form in UTF-8 of {N_FIELDS} fields at most"
+        ) from None
+
+
+def _fields(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of a form by their names; several texts, or a JSON list of them, are a list."""
+    fields, texts = dict[str, Any](), list[Any]()
+    is_list = False
+    for name, value in pairs:
+        if _TEXT_FIELD.fullmatch(name):
+            texts.append("\n".join(value.splitlines()) if isinstance(value, str) else value)
+            is_list |= name != "q" or len(texts) > 1
+        else:
+            fields[name] = value
+    if texts:
+        fields["q"] = texts if is_list else _listed(texts[0]) or texts[0]
+    return fields
+
+
+def _listed(text: Any) -> list[str] | None:
+    """The texts of a JSON list of strings; None for what is a text itself."""
+    try:
+        texts = json.loads(text) if isinstance(text, str) and text[:1] == "[" else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        return None
+    _check_unicode(texts)
+    return texts
 
 
 def json_object(body: bytes) -> dict[str, Any]:

@@ -164,10 +164,11 @@ class Api:
         content, source, target = request.file.content, request.source, request.target
         columns = tuple(filter(None, request.columns.split(",")))
         options = Options("" if source == "auto" else source, target, columns)
+        options = dataclasses.replace(options, encoding=request.encoding)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
             source = detected(_beginning(passages))[0]["language"]
-            options = Options(source, target, columns)
+            options = dataclasses.replace(options, source=source)
             passages = await self._workers.read(content, suffix, options)
         size = check_size((p.text for p in passages), self._limits.file_char_limit)
         pair = check_pair((source, target), self._pairs)
@@ -178,10 +179,11 @@ class Api:
         else:
             filled = Packed(split_at_marks(passage.text, passage.marks) for passage in passages)
         written = await self._workers.write(content, suffix, options, filled)
-        note, suffix = formats.FORMATS[suffix].note, formats.FORMATS[suffix].written or suffix
+        notes = await asyncio.to_thread(formats.notes, content, suffix, options)
+        suffix = formats.FORMATS[suffix].written or suffix
         kept = f"{secrets.token_urlsafe(24)}{suffix}"
         await asyncio.to_thread(self._outbox.put, kept, written, f"{stem}_{target}{suffix}")
-        return kept, [*filter(None, [note]), *warnings][:MOST_WARNINGS]
+        return kept, [*notes, *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files and pages, and drops translated files."""

@@ -278,6 +278,8 @@ def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> 
         "/health": lambda: {"status": "ok"},
     }.items():
         app.get(path, **GETS[path].described)(_at_once(get))
+    # As clients of early versions of LibreTranslate ask.
+    app.post("/languages", include_in_schema=False)(_at_once(api.languages))
 
     @app.get("/metrics", **GETS["/metrics"].described)
     async def prometheus(request: Request) -> Response:

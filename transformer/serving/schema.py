@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     InstanceOf,
@@ -21,7 +22,9 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from transformer.files import encoding_name
 from transformer.serving.access import RequestError
+from transformer.text.language import language_code
 
 MOST_IDS = 4096  # of a prefix
 
@@ -41,8 +44,12 @@ class Must:
     be: str
 
 
-Left = Annotated[str, Field(min_length=1, description="language of q: a code, or auto")]
-Right = Annotated[str, Field(min_length=1, description="language to translate into: a code")]
+Code = Annotated[str, AfterValidator(language_code)]
+Left = Annotated[Code, Field(min_length=1, description="language of q: a code, or auto")]
+Right = Annotated[
+    Code,
+    Field(min_length=1, description="language to translate into: a code; a region is passed over"),
+]
 Texts = Annotated[
     str | Annotated[list[str], Field(fail_fast=True)],
     Must("to be a string or a list of strings"),
@@ -152,6 +159,11 @@ class TranslateFile(RequestFields):
     target: Right
     columns: Annotated[
         str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
+    ] = ""
+    encoding: Annotated[
+        str,
+        AfterValidator(encoding_name),
+        Field(description="of a text that is neither UTF-8 nor Windows-1252, which are recognised"),
     ] = ""
     glossary: Terms = ""
 

@@ -6,7 +6,7 @@ it is. Forms stand between bars, in the same order on both sides. See `Glossary.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -18,6 +18,7 @@ from transformer.text.placeholders import overlapping
 
 LONGEST = 100  # characters of a term or of its translation
 # Words whole with their combining marks, white space within a line, any other character by itself.
+_OTHER_FORMAT = re.compile(r"\S[,;]\S|[<>={}]")  # of a row: CSV, XML, properties, JSON
 _TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
 
 
@@ -71,6 +72,28 @@ class Glossary:
     _terms: dict[Direction, Terms] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
+    def load(cls, source: "TermSource") -> "Glossary":
+        """A glossary; or that of a file, of a dictionary, or of pairs; TypeError for anything else.
+
+        The target of a dictionary may be None: such a term stays as it is.
+        """
+        if isinstance(source, Glossary):
+            return source
+        if isinstance(source, str | Path):
+            return cls.read(source)
+        rows = source.items() if isinstance(source, Mapping) else source
+        if not isinstance(rows, Iterable):
+            raise TypeError(f"expected a file, a dictionary or pairs, got {type(source).__name__}")
+        pairs = []
+        for number, row in enumerate(rows, 1):
+            is_row = isinstance(row, Iterable) and not isinstance(row, str)
+            texts = [text for text in row if text is not None] if is_row else []
+            if not texts or not all(isinstance(text, str) for text in texts):
+                raise TypeError(f"glossary, pair {number}: expected two texts, got {row!r:.80}")
+            pairs.append((f"glossary, pair {number}", texts))
+        return cls.of(pairs)
+
+    @classmethod
     def read(cls, path: str | Path) -> Self:
         """The glossary of a file; UserError with the line for what is none."""
         with able_to(f"read the glossary {path}"):
@@ -93,6 +116,12 @@ class Glossary:
             for number, line in lines
             if line.strip() and not line.startswith("#")
         ]
+        n_others = sum(bool(_OTHER_FORMAT.search(row[0])) for _, row in rows)
+        if all(len(row) == 1 for _, row in rows) and 2 * n_others > len(rows):
+            raise UserError(
+                f"{name}: expected a tab between a term and its translation, got none in any row, "
+                f"as {rows[0][1][0][:LONGEST]!r}: is it a CSV or another kind of file?"
+            )
         return cls.of(rows)
 
     @classmethod
@@ -116,6 +145,9 @@ class Glossary:
             turned = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
             self._terms[langs] = Terms(self.pairs if self.langs in (None, langs) else turned)
         return self._terms[langs]
+
+
+TermSource = str | Path | Glossary | Mapping[str, str | None] | Iterable[Sequence[str]]
 
 
 def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
+THREE_LETTERS = {"spa": "es", "eng": "en"}  # ISO 639-2
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
 DECIDED = 0.65  # confidence from which a language is taken for known
 SPANISH = "ñ¿¡áéíóúü"
@@ -34,6 +35,16 @@ class Detected:
     @property
     def is_decided(self) -> bool:
         return self.confidence >= DECIDED
+
+
+def language_code(name: str) -> str:
+    """The code of the language that a client or a system names: `en` of en-US, en_GB.UTF-8, ENG.
+
+    A name of any other language is given back as it is.
+    """
+    primary = re.split("[-_.@]", name.strip().lower(), maxsplit=1)[0]
+    code = THREE_LETTERS.get(primary, primary)
+    return code if code in LANGUAGES else name
 
 
 def trigrams(text: str) -> list[str]:

@@ -9,12 +9,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, overload
 
 from transformer.checkpoint import locate
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.text.glossary import Glossary
-from transformer.text.language import detect
+from transformer.decoding.decoder import check_engine
+from transformer.text.glossary import Glossary, TermSource
+from transformer.text.language import detect, language_code
+from transformer.translation.arguments import check_texts, search_config
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import (
     GREEDY,
@@ -31,16 +33,20 @@ def load(
     device: str = "auto",
     compute_type: ComputeType = "auto",
     guard: bool = True,
-    glossary: str | Path | Glossary | None = None,
+    glossary: TermSource | None = None,
 ) -> "Directions":
     """A translator for every direction of a model, or of all released models, each opened at need.
 
-    `model` is a checkpoint folder, a run, or the name of a released model; `glossary` a file of
-    terms (see `transformer.text.glossary`), which the guard puts in. A defect is a UserError.
+        translator = transformer.load()
+        translator.translate("Hola.").text
+        translator.translate(["Hello.", "Goodbye."], to="es", beam_size=4)
+
+    `model` is a checkpoint folder, a run, or the name of a released model; `glossary` terms and how
+    they are translated, which the guard puts in: a file (see `transformer.text.glossary`), a
+    dictionary, or pairs. A defect is a UserError.
     """
-    if isinstance(glossary, str | Path):
-        glossary = Glossary.read(glossary)
-    return Directions(locate.models(model), device, compute_type, guard=guard, glossary=glossary)
+    terms = None if glossary is None else Glossary.load(glossary)
+    return Directions(locate.models(model), device, compute_type, guard=guard, glossary=terms)
 
 
 class Directions:
@@ -58,9 +64,20 @@ class Directions:
         """`folders` by (source, target): see `load`."""
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
+        check_engine(device, compute_type)
         self.folders, self.glossary = dict(folders), glossary
         self.device, self.compute_type, self.guard = device, compute_type, guard
         self._open: dict[Direction, Translator | GuardedTranslator] = {}
+
+    def __repr__(self) -> str:
+        served = ", ".join("-".join(pair) for pair in self.folders)
+        models = ", ".join(dict.fromkeys(map(str, self.folders.values())))
+        guard = "with" if self.guard else "without"
+        return f"<Directions {served} of {models}, {guard} the guard, device {self.device}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the open models: a copy, or another process, opens its own."""
+        return {**self.__dict__, "_open": {}}
 
     def only(self, directions: Iterable[Direction]) -> Self:
         """The same models for some of their directions."""
@@ -125,19 +142,70 @@ class Directions:
                 raise UserError(f"expected an input with the {n} lines that are done, got {i}")
         return last, before
 
+    def asked(self, langs: Direction | str | None, to: str | None) -> Direction | None:
+        """The direction that a call names: as ("es", "en"), as "es-en" or by its target.
+
+        UserError for one that is not served.
+        """
+        if langs is None and to is None:
+            return None
+        match langs.split("-") if isinstance(langs, str) else langs:
+            case None:
+                source, target = None, to
+            case [str(source), str(target)] if to in (None, target):
+                pass
+            case _:
+                target = None
+        if not isinstance(target, str):
+            got = f"langs={langs!r}, to={to!r}"
+            raise UserError(f'expected languages as langs=("es", "en"), or to="en"; got {got}')
+        asked = source and language_code(source), language_code(target)
+        for pair in self.folders:
+            if asked in (pair, (None, pair[1])):
+                return pair
+        there = ", ".join("-".join(pair) for pair in self.folders)
+        raise UserError(f"expected a direction out of {there}; got {langs or to!r}")
+
+    @overload
+    def translate(
+        self, texts: str, decode: DecodeConfig = ..., langs: Direction | str | None = ...,
+        before: Direction | None = ..., glossary: TermSource | None = ..., *,
+        to: str | None = ..., **search: Any,
+    ) -> Translation: ...  # fmt: skip
+
+    @overload
+    def translate(
+        self, texts: Iterable[str], decode: DecodeConfig = ...,
+        langs: Direction | str | None = ..., before: Direction | None = ...,
+        glossary: TermSource | None = ..., *, to: str | None = ..., **search: Any,
+    ) -> list[Translation]: ...  # fmt: skip
+
     def translate(
         self,
-        texts: Sequence[str],
+        texts: str | Iterable[str],
         decode: DecodeConfig = GREEDY,
-        langs: Direction | None = None,
+        langs: Direction | str | None = None,
         before: Direction | None = None,
-        glossary: Glossary | None = None,
-    ) -> list[Translation]:
-        """One translation for each text, in order, each with its languages.
+        glossary: TermSource | None = None,
+        *,
+        to: str | None = None,
+        **search: Any,
+    ) -> Translation | list[Translation]:
+        """The translation of a text, with its languages; of several, a list in their order.
 
-        `langs` are those of all texts; without them they are recognised, `before` being those of
-        the text before the first. `glossary` is one for these texts alone, in place of that of all.
+        `langs`, or `to` alone, are the languages of all texts; without them they are recognised,
+        `before` being those of the text before the first. `glossary` is one for these texts alone,
+        in place of that of all. `search` are fields of `decode`: `beam_size=4`.
         """
+        decode = search_config(decode, search)
+        terms = None if glossary is None else Glossary.load(glossary)
+        found = self._translated(check_texts(texts), decode, self.asked(langs, to), before, terms)
+        return found[0] if isinstance(texts, str) else found
+
+    def _translated(
+        self, texts: Sequence[str], decode: DecodeConfig, langs: Direction | None,
+        before: Direction | None, glossary: Glossary | None = None,
+    ) -> list[Translation]:  # fmt: skip
         each = [langs] * len(texts) if langs else self.recognised(texts, before)
         results: list[Translation | None] = [None] * len(texts)
         for direction in dict.fromkeys(each):
@@ -152,12 +220,19 @@ class Directions:
         self,
         lines: Iterable[str],
         decode: DecodeConfig = GREEDY,
-        langs: Direction | None = None,
+        langs: Direction | str | None = None,
         window: int = WINDOW,
         before: Direction | None = None,
+        *,
+        to: str | None = None,
+        **search: Any,
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order, after those of `before`; see `Translator`."""
+        """Translates lines as they come, in order, with the options of `translate`.
+
+        Those that are there are translated together; two windows at most are read ahead.
+        """
+        decode, asked = search_config(decode, search), self.asked(langs, to)
         for batch in arrival_batches(lines, window):
-            results = self.translate(batch, decode, langs, before)
+            results = self._translated(batch, decode, asked, before)
             before = results[-1].langs
             yield from results

@@ -10,16 +10,17 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from transformer.checkpoint.locate import one_of
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.text.glossary import Glossary, TermSpan
+from transformer.text.glossary import Glossary, TermSource, TermSpan
 from transformer.text.sentences import Segment, Span, segments, split_long
 from transformer.text.tokenizer import Tokenizer
+from transformer.translation.arguments import check_text, check_texts, search_config
 
 if TYPE_CHECKING:
     from transformer.model import Transformer
@@ -30,7 +31,12 @@ GREEDY = DecodeConfig()
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """One translation of a text, its log-probability in nats, and its pieces."""
+    """One translation of a text, its pieces, and its score, in nats.
+
+    The score of a sentence is its log-probability, in beam search divided by the length penalty
+    (Wu et al. 2016, eq. 14): the nearer to 0, the surer. That of a text is the sum. It compares
+    translations of one text, not of texts of different lengths.
+    """
 
     text: str
     score: float
@@ -39,24 +45,32 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
-    """A text and its translations, best first; what is known to be wrong with the best."""
+    """A text and its translations, best first; what is known to be wrong with the best.
+
+    `str(translation)` is the text of the best.
+    """
 
     source: str
     candidates: tuple[Candidate, ...]
     warnings: tuple[str, ...] = ()
     langs: tuple[str, str] | None = None  # source and target, where they were recognised
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def text(self) -> str:
-        """The best translation; `score` and `tokens` are its, summed over the sentences."""
+        """The best translation."""
         return self.candidates[0].text
 
     @property
     def score(self) -> float:
+        """The score of the best translation, in nats (see `Candidate`)."""
         return self.candidates[0].score
 
     @property
     def tokens(self) -> tuple[str, ...]:
+        """The pieces of the best translation, of all its sentences."""
         return self.candidates[0].tokens
 
 
@@ -128,22 +142,47 @@ class TextTranslator(abc.ABC):
     ) -> list[Translation]:
         """One translation for each sentence of some layouts, in order."""
 
+    @overload
     def translate(
-        self, texts: Sequence[str], decode: DecodeConfig = GREEDY, glossary: Glossary | None = None
-    ) -> list[Translation]:
-        """One translation for each text, in order; white space between sentences is kept.
+        self, texts: str, decode: DecodeConfig = ..., glossary: TermSource | None = ...,
+        **search: Any,
+    ) -> Translation: ...  # fmt: skip
 
+    @overload
+    def translate(
+        self, texts: Iterable[str], decode: DecodeConfig = ..., glossary: TermSource | None = ...,
+        **search: Any,
+    ) -> list[Translation]: ...  # fmt: skip
+
+    def translate(
+        self,
+        texts: str | Iterable[str],
+        decode: DecodeConfig = GREEDY,
+        glossary: TermSource | None = None,
+        **search: Any,
+    ) -> Translation | list[Translation]:
+        """The translation of a text; of several, a list in their order.
+
+        White space between sentences is kept. `search` are fields of `decode`: `beam_size=4`.
         Raises UserError for text that no piece of the vocabulary can write (never with bytes).
         """
-        layouts = [self.split(text, glossary) for text in texts]
+        decode = search_config(decode, search)
+        terms = None if glossary is None else Glossary.load(glossary)
+        layouts = [self.split(text, terms) for text in check_texts(texts)]
         sentences = [sentence for layout in layouts for sentence in layout.sentences]
         results = iter(self.translate_segments(sentences, decode))
-        return [layout.join(results, decode.n_best) for layout in layouts]
+        translations = [layout.join(results, decode.n_best) for layout in layouts]
+        return translations[0] if isinstance(texts, str) else translations
 
     def stream(
-        self, lines: Iterable[str], decode: DecodeConfig = GREEDY, window: int = WINDOW
+        self,
+        lines: Iterable[str],
+        decode: DecodeConfig = GREEDY,
+        window: int = WINDOW,
+        **search: Any,
     ) -> Iterator[Translation]:
         """Translates lines in order, those that are there at once; reads two windows at most."""
+        decode = search_config(decode, search)
         for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)
 
@@ -164,6 +203,9 @@ class Translator(TextTranslator):
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device
         self._turn(langs)
+
+    def __repr__(self) -> str:
+        return f"<Translator {self.src_lang}-{self.tgt_lang} of {self.name} on {self.device}>"
 
     def _turn(self, langs: Direction) -> None:
         self.src_lang, self.tgt_lang = langs
@@ -275,6 +317,8 @@ class Translator(TextTranslator):
 
 def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     """Lists of the lines that are there, read ahead in a thread; errors come out here."""
+    if isinstance(lines, str):
+        raise TypeError("expected an iterable of lines, got a string: translate() takes one")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
     done = threading.Event()
 
@@ -290,8 +334,8 @@ def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     def read() -> None:
         end: BaseException | None = None
         try:
-            for line in lines:
-                if not put(line):
+            for number, line in enumerate(lines, 1):
+                if not put(check_text(line, number)):
                     return
         except BaseException as error:  # it belongs to whoever asked for the lines
             end = error

@@ -25,6 +25,18 @@ export function standing() {
   return found && { ...found, text: history.state?.text ?? found.text };
 }
 
+// LibreTranslate's own addresses, as browsers' keyword searches know them: /?source=en&target=es&q=Hello.
+// Such a one becomes one of this page; whether it was one.
+export function asksByQuery() {
+  const asked = new URLSearchParams(location.search);
+  const code = (name) => asked.get(name)?.toLowerCase().split(/[-_]/)[0];
+  const [from, to] = [code("source") || "auto", code("target")];
+  if (!to || !/^[a-z]+$/.test(from + to)) return false;
+  const text = asked.get("q") ?? "";
+  history.replaceState(fits(text) ? null : { text }, "", `${location.pathname}${addressOf(from, to, text)}`);
+  return true;
+}
+
 // Whether a text is another one, not the one before as it was typed on.
 function isAnother(text, before) {
   const shared = Math.min(text.length, before.length);

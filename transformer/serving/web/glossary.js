@@ -64,6 +64,12 @@ export function asFile() {
   return good.length ? [LANGUAGES, ...good.map(({ pair }) => pair)].map((row) => `${row.join("\t")}\n`).join("") : "";
 }
 
+// Whether a file is a CSV or of another kind, as the server has it: no tab in any row.
+function isOther(text) {
+  const lines = text.split("\n").filter((line) => line.trim() && !line.startsWith("#"));
+  return !text.includes("\t") && 2 * lines.filter((line) => /\S[,;]\S|[<>={}]/.test(line)).length > lines.length;
+}
+
 // Rows of a file; without languages in its first row the columns are as it is translated now.
 function parsed(text) {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/).filter((line) => line.trim() && !line.startsWith("#"));
@@ -133,11 +139,16 @@ export function showMissed(warnings) {
 
 async function take(file) {
   if (!file) return;
-  const [found, n] = parsed(await file.text());
+  const text = await file.text();
+  $("import-file").value = "";
+  if (isOther(text)) {
+    $("glossary-said").textContent = t("noTerms", file.name);
+    return;
+  }
+  const [found, n] = parsed(text);
   const there = new Set(rows.map((row) => row.join("\t")));
   const fresh = found.filter((row) => !there.has(row.join("\t")));
   rows.splice(-1, 0, ...fresh);
-  $("import-file").value = "";
   draw();
   save(true);
   $("glossary-said").textContent = t("imported", number(fresh.length), n ? number(n) : "");

@@ -16,6 +16,8 @@ let opener = null; // the word whose menu is open
 let asking = new AbortController();
 
 const isOther = (text, word) => text.toLowerCase() !== word.toLowerCase();
+// The rest is the model's own words, which no rule of the server has looked at: a time or an amount must stay.
+const numbersOf = (text) => (text.match(/\d+/g) ?? []).sort().join(" ");
 const isLikely = ({ known, probability }) => probability >= (known ? LEAST : NAME);
 
 // Those that are words and likely, the one that stands there first.
@@ -90,7 +92,8 @@ async function preview(one, { part, i, paragraph }, prefix, signal) {
   const before = part.targetWords.map(([word]) => word);
   const after = news.targetWords.map(([word]) => word);
   const isOwnWord = !i || after[i - 1] === before[i - 1];
-  one.option.hidden = !isOwnWord || after.join(" ") === before.join(" ");
+  const isSame = after.join(" ") === before.join(" ");
+  one.option.hidden = !isOwnWord || isSame || numbersOf(news.target) !== numbersOf(part.target);
   if (one.option.hidden) return;
   one.news = news;
   one.option.disabled = false;
@@ -104,7 +107,7 @@ function changed(before, after, i) {
   const end = Math.max(i + 1, after.length - same);
   const tail = after.slice(end + AROUND).some(isWord) ? end + AROUND : after.length;
   const start = Math.max(0, i - AROUND);
-  const spaced = (words) => words.join(" ").replace(/ ([.,;:!?)\]])/gu, "$1");
+  const spaced = (words) => words.join(" ").replace(/ ([.,;:!?)\]])/gu, "$1").replace(/(\d[.,:]) (?=\d)/g, "$1");
   const [left, middle, right] = [after.slice(start, i), after.slice(i, end), after.slice(end, tail)].map(spaced);
   const gap = !right || /^[.,;:!?)\]]/u.test(right) ? "" : " ";
   return [

@@ -1,6 +1,6 @@
 // The page: wires the panes, the languages, the address and the settings together.
 
-import { fits, settleAddress, standing } from "./address.js";
+import { asksByQuery, fits, settleAddress, standing } from "./address.js";
 import { get, settings } from "./api.js";
 import { $, copy, moveIn, remember, remembered } from "./dom.js";
 import { dismissFile, offer, speakFiles, startFiles } from "./files.js";
@@ -225,7 +225,7 @@ async function load() {
     $("key-row").hidden = !wanted.keyRequired;
     offer(wanted.supportedFilesFormat);
     change({ failure: null, state: "" });
-    if (standing()) obeyAddress();
+    if (standing() || asksByQuery()) obeyAddress();
     else if ($("source").value) translate();
   } catch (error) {
     if (!error.kind) throw error;

@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 from transformer.config import UserError
+from transformer.text.abbreviations import SHORT
 from transformer.text.glossary import TermSpan
 
 Span = tuple[int, int]
@@ -185,8 +186,8 @@ def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) ->
     numbered = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
     if numbered or _TITLE.fullmatch(last):
         return False
-    if _NUMBERED.fullmatch(last):
-        return not small and not re.fullmatch(r"\d+|[IVXLC]{2,}", following)
+    if last in SHORT or _NUMBERED.fullmatch(last):
+        return not small and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
     if _SHORT.fullmatch(last) and not _CLOSED.search(before):
         return re.fullmatch(starter, following) is not None and not match["dot"]
     return not small or casual or (len(last) > 3 and last.islower() and not match["close"])

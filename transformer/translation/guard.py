@@ -21,6 +21,7 @@ from transformer.text.placeholders import UNBROKEN, find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
+from transformer.translation.conventions import amounts, converted, usual, written
 from transformer.translation.faults import Fault, faults, n_times, severity
 from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.translator import (
@@ -48,11 +49,6 @@ Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the fir
 
 # One of these is in all that `find` finds, but for what is unbroken.
 _MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
-_DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
-_NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
-# A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
-_UNUSUAL = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
-_UNUSUAL |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
 _NAME = re.compile(
@@ -60,8 +56,6 @@ _NAME = re.compile(
         "RARE", f"{_LETTERS}\u1e00-\u1eff"
     )
 )
-_ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
-_LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
@@ -133,7 +127,10 @@ class GuardedTranslator(TextTranslator):
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         read = preprocess.read(text, spans, "".join(edges), sentence.terms)
-        parts = tuple((part if is_kept else _usual(part), is_kept) for part, is_kept in read.parts)
+        parts = tuple(
+            (part if is_kept else usual(part, self.src_lang), is_kept)
+            for part, is_kept in read.parts
+        )
         return self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
 
     def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
@@ -234,7 +231,7 @@ class GuardedTranslator(TextTranslator):
         """What to try one after the other: for which faults (none: all), how, no n-gram twice."""
         yield set(), lambda sentence, _: self._first(sentence), 0
         yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
-        yield {"number lost"}, self._with_numbers, 0
+        yield {"number lost", "sign lost"}, self._with_numbers, 0
         lost = {"missing", "doubled", "emptied", "term missing"}
         yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
 
@@ -243,10 +240,14 @@ class GuardedTranslator(TextTranslator):
         lost = {fault.about for fault in wrong}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
-            numbers = [] if is_kept else [s for s in find(text) if s.kind == "number"]
-            spans = [(s.start, s.end) for s in numbers if text[s.start : s.end].rstrip("%") in lost]
-            parts += preprocess.read(text, spans).parts if spans else [(text, is_kept)]
-        kept = dataclasses.replace(sentence, parts=tuple(parts))
+            spans = [] if is_kept else amounts(text, lost)
+            end = 0
+            for start, stop in spans:
+                said = converted(text[start:stop], self.tgt_lang)
+                parts += [(text[end:start], False), (said, True)]
+                end = stop
+            parts.append((text[end:], is_kept))
+        kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
         if self.has_slots:
             return preprocess.masked(kept, True)
         return preprocess.between_placeholders(kept)
@@ -261,8 +262,8 @@ class GuardedTranslator(TextTranslator):
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
         candidates = tuple(
-            dataclasses.replace(candidate, text=written)
-            if (written := _written(sentence.text, candidate.text, self.tgt_lang)) != candidate.text
+            dataclasses.replace(candidate, text=text)
+            if (text := written(sentence.text, candidate.text, self.tgt_lang)) != candidate.text
             else candidate
             for candidate in candidates
         )
@@ -309,29 +310,6 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
     plain = unicodedata.normalize("NFKC", sign)
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
-
-
-def _usual(text: str) -> str:
-    """A text with the signs that a corpus has: 180 °C, n.º 5, no soft hyphens."""
-    text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
-    return unicodedata.normalize("NFC", text.translate(_UNUSUAL))
-
-
-def _written(source: str, text: str, lang: str) -> str:
-    """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
-
-    The pieces have no º, and an hour of the afternoon is taken for one of twelve.
-    """
-    if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
-        text = text[1:]
-    if lang == "es" and (".o" in text or ".a" in text):
-        return _ORDINAL.sub(
-            lambda found: found[0] if found[0] in source else f"{found[1]}.{'ºª'[found[2] == 'a']}",
-            text,
-        )
-    if lang == "en":
-        return _LATE.sub(lambda found: f"{int(found[1]) - 12}{found[2]} p.m.", text)
-    return text
 
 
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:

@@ -38,6 +38,7 @@ def test_a_time_is_read_in_every_usual_spelling(text: str, expected: list[str]) 
         ("en", "A las 18:30.", "At 8:30.", "At 6:30 p.m."),
         ("en", "A las 00:15 h.", "At 00:15 p.m.", "At 12:15 a.m."),
         ("en", "A las 22 h.", "At 22 p.m.", "At 10 p.m."),
+        ("en", "A las 22 h.", "At 22 h.", "At 10 p.m."),
         ("en", "A las 9:30.", "At 9:30 p.m.", "At 9:30."),
         ("en", "Esta noche a las 9:30.", "Tonight at 9:30 p.m.", "Tonight at 9:30 p.m."),
         ("en", "A las 15:30 h o a las 3 p. m.", "At 5:30 p.m. or 3 p.m.", "At 3:30 p.m. or 3 p.m."),

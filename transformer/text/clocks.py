@@ -76,6 +76,7 @@ class Clock:
     is_odd: bool = False  # no such time is written: 22 p.m., 6,30
     is_number: bool = False  # nothing tells that it is a time
     is_signed: bool = False  # a sign of the half of the day is there, such as p.m.
+    has_h: bool = False  # the sign of hours that English has not: 22 h
     is_shared: bool = False  # the sign of the half of the day is that of the next one
 
     def agrees(self, other: "Clock", has_part: bool) -> bool:
@@ -132,7 +133,7 @@ def _read(match: re.Match[str]) -> Clock | None:
     is_placed = said.get("las") is not None or said.get("at") is not None
     is_number = not (is_exact or is_placed or (unit and sep == "."))
     is_24 = hour > 12 or word.startswith("0")
-    is_odd = sep in ("h", ",") or bool(unit and unit.strip().startswith("hs"))
+    is_odd = sep in ("h", ",")
     if part:
         is_odd |= hour > 12 or hour == 0
         before_noon = [*_PARTS.values()][(part.lastindex or 1) - 1]
@@ -142,6 +143,7 @@ def _read(match: re.Match[str]) -> Clock | None:
         match.start(), end, hour * 60 + minute, bool(part or unit or is_24),
         not (sep or said.get("min")), not (is_exact or unit) or sep == ",", is_odd, is_number,
         part is not None,
+        (unit or "").strip(" .").lower() in ("h", "hs"),
     )  # fmt: skip
 
 
@@ -172,10 +174,11 @@ class Comparison:
     extra: tuple[Clock, ...] = ()
 
 
-def compare(source: str, output: str, is_strict: bool = True) -> Comparison:
+def compare(source: str, output: str, lang: str = "", is_strict: bool = True) -> Comparison:
     """Tell which times of a source its translation has, in whatever spelling.
 
-    People leave out the half of the day: if one is not strict, 16:40 may be 4:40.
+    In English 22 h is none. People leave out the half of the day: if one is not strict, 16:40 may
+    be 4:40.
     """
     wanted = find_clocks(source) if _MAYBE.search(source) else []
     if not wanted:
@@ -187,7 +190,7 @@ def compare(source: str, output: str, is_strict: bool = True) -> Comparison:
     same, lost = list[tuple[Clock, Clock]](), list[Clock]()
     for clock in wanted:
         other = next((
-            o for o in there if not o.is_odd
+            o for o in there if not o.is_odd and not (o.has_h and lang == "en")
             and clock.agrees(o, has_part or not (is_strict or (clock.is_signed and not o.is_weak)))
         ), None)  # fmt: skip
         if other:
@@ -200,7 +203,7 @@ def compare(source: str, output: str, is_strict: bool = True) -> Comparison:
 
 def mended(source: str, output: str, lang: str) -> str:
     """A translation whose times are those of its source, where it is plain which is which."""
-    found = compare(source, output)
+    found = compare(source, output, lang)
     if not found.lost:
         return output
     placed = [c for c in found.extra if not c.is_number]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from transformer.config import SLOTS
+from transformer.text.addresses import MAILBOX, POSTAL, STAMP
 
 AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
@@ -31,7 +32,7 @@ _MIXED = (
 # Possessive repeats, and lookbehinds that let a search begin at one place of a run only, keep
 # it linear in the length of the text. At one place the first alternative that fits is taken.
 _FIND = re.compile(
-    r"""(?P<code>`[^`\n]++`)"""
+    r"""(?P<code>`[^`\n]++`|\x1b\[[\d;]*+[A-Za-z])"""
     r"""|(?P<tag><(?:/?[A-Za-z][\w:.-]*+(?:/|\s[^<>\n]*+)?|/?\d{1,2}/?)>)"""
     r"""|(?P<placeholder>\{\{[^{}\n]{1,80}+\}\}|[$\#]\{[^{}\n]{1,80}+\}"""
     r"""|\{[\w.:,!\[\]%+-]{0,40}+\}"""
@@ -39,7 +40,11 @@ _FIND = re.compile(
     r"""[sdiufgxXc@](?!\w)"""
     r"""|(?<!\w)(?:Ctrl|Alt|Cmd|Shift|Mayús|Win|Fn)(?:\s?\+\s?\w{1,10}+)++"""
     r"""|(?<![\w$])\$[a-z_]\w*+|(?<![\w:]):[a-z]{1,40}+_\w++)"""
+    rf"""|(?P<stamp>{STAMP})|(?P<address>{POSTAL})|(?P<mailbox>{MAILBOX})"""
     r"""|(?P<email>(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+)"""
+    r"""|(?P<doi>(?<![\w.])10\.\d{4,9}+/[^\s"<>]++)"""
+    r"""|(?P<host>(?<![\w:.])(?:(?:[\da-fA-F]{1,4}:){7}[\da-fA-F]{1,4}"""
+    r"""|(?:[\da-fA-F]{1,4}:){1,7}(?::[\da-fA-F]{1,4}){1,6}|::[\da-fA-F]{1,4})(?:/\d{1,3})?(?![\w:]))"""
     r"""|(?P<url>(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])[^\s<>"`]++"""
     r"""|(?<![\w@./-])(?:[\w-]++\.)+"""
     rf"""(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"""
@@ -74,7 +79,7 @@ def find(text: str) -> tuple[Span, ...]:
     for match in _FIND.finditer(text):
         if kind := match.lastgroup:
             start, end = match.span()
-            end = _end_of_address(text, start, end) if kind == "url" else end
+            end = _end_of_address(text, start, end) if kind in ("url", "doi") else end
             spans.append(Span(start, end, kind))
     return tuple(spans)
 

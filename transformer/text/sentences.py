@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from transformer.config import UserError
 from transformer.text.abbreviations import SHORT
+from transformer.text.addresses import PREFIX
 from transformer.text.glossary import TermSpan
 
 Span = tuple[int, int]
@@ -21,8 +22,8 @@ AnySpan = TypeVar("AnySpan", Span, TermSpan)
 # Lookbehinds and possessive repeats keep every search linear in the length of the text.
 _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
 _LIST = re.compile(  # the marks that a line of a list, a heading or a quotation begins with
-    r"(?:(?:[-+*>·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)|(?:\d{1,2}\.){1,4}"
-    r"|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\))\s++){1,5}+(?=\S)"
+    r"(?:(?:[-+*·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|>{1,9}|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)"
+    r"|(?:\d{1,2}\.){1,4}|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\))\s++){1,5}+(?=\S)"
 )
 _MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, which needs no space
     r"""(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>(?:["'\u2019”»)\]*_]|\[\d{1,3}\])*+)\s++"""
@@ -101,7 +102,7 @@ def segments(
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = sorted([*kept, *dotted]) if dotted else kept
     covered, uncut = _covered(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
-    parts = _with_gaps(text, _shortened(covered, _sentences(covered, starter), uncut))
+    parts = _with_gaps(text, _shortened(covered, _sentences(text, covered, starter), uncut))
     return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
 
 
@@ -146,11 +147,16 @@ def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]
     return spans[first : bisect.bisect_right(spans, end, key=lambda span: span[1])]
 
 
-def _sentences(text: str, starter: str) -> Iterator[Span]:
-    for match in _LINE.finditer(text):
+def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
+    """The sentences of a text, in which what is kept is covered."""
+    for match in _LINE.finditer(covered):
         line, offset = match.group(), match.start()
         listed = _LIST.match(line)
         start = listed.end() if listed else 0
+        said = PREFIX.match(text, offset + start, match.end())
+        start = said.end() - offset if said else start
+        if start == len(line):
+            continue
         for mark in _MARK.finditer(line, start):
             if _ends_sentence(line, start, mark, starter):
                 yield offset + start, offset + start + len(line[start : mark.end()].rstrip())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
+from transformer.text.addresses import MAY_BE_POSTAL
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
 from transformer.text.placeholders import UNBROKEN, find, overlapping
@@ -48,7 +49,10 @@ Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
 # One of these is in all that `find` finds, but for what is unbroken.
-_MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
+_MARKED = re.compile(
+    r"[`<{%$@/#:+\x1b]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})"
+    rf"|{MAY_BE_POSTAL}"
+)
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
 _NAME = re.compile(

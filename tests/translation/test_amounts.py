@@ -36,10 +36,11 @@ def spellings(lang: str, minute: int) -> list[str]:
 def said(lang: str, text: str, wanted: int) -> bool:
     """Whether a text says a time, by another reading than that of the library."""
     h, m = divmod(wanted, 60)
-    signs = {"en": ("a.m.", "am", "in the morning"), "es": ("a. m.", "a.m.", "am", "de la mañana")}
-    late = {"en": ("p.m.", "pm", "in the "), "es": ("p. m.", "p.m.", "pm", "de la ")}
+    signs = {"en": ("a.m.", "am", "in the morning"), "es": ("a. m.", "a.m.", "am", "de la ma")}
+    late = {"en": ("p.m.", "pm", "in the a", "in the e"),
+            "es": ("p. m.", "p.m.", "pm", "de la t", "de la n")}  # fmt: skip
     twelve = [f"{h % 12 or 12}:{m:02}", f"{h % 12 or 12}.{m:02}"]
-    if any(re.search(rf"(?<![\d:]){re.escape(form)}(?!\d)", text) for form in twelve):
+    if any(re.search(rf"(?<![\d:])0?{re.escape(form)}(?!\d)", text) for form in twelve):
         behind = re.split("|".join(map(re.escape, twelve)), text)[1].lower().lstrip()
         if h >= 12 and behind.startswith(late[lang]):
             return True

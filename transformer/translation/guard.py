@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.addresses import MAY_BE_POSTAL
+from transformer.text.clocks import compare
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
 from transformer.text.placeholders import UNBROKEN, find, overlapping
@@ -42,7 +43,8 @@ SURER = 0.5  # nats a token, by which a model must be surer of slots than of the
 # they are right, too.
 HOPELESS, FEWEST = -1.0, 4
 UNSURE = Fault("unsure", 1)
-INVENTED = "invented word"  # tried again, but not told of: it may be a rare one
+# Tried again, but not told of: the word may be a rare one, the time is put right.
+INVENTED, GUESSED = "invented word", Fault("time guessed", 1)
 Spans = list[tuple[int, int]]
 Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
@@ -110,7 +112,7 @@ class GuardedTranslator(TextTranslator):
                 candidates=candidates,
                 warnings=(
                     *self._doubts(source),
-                    *(str(fault) for fault in wrong if fault.code != INVENTED),
+                    *(str(fault) for fault in wrong if fault.code not in (INVENTED, GUESSED.code)),
                 ),
             )
             for sentence, source, (candidates, wrong) in zip(
@@ -265,11 +267,18 @@ class GuardedTranslator(TextTranslator):
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
-        candidates = tuple(
-            dataclasses.replace(candidate, text=text)
-            if (text := written(sentence.text, candidate.text, self.tgt_lang)) != candidate.text
-            else candidate
+        made = [
+            (candidate, written(sentence.text, candidate.text, self.tgt_lang))
             for candidate in candidates
+        ]
+        guessed = [  # what writes a wrong time has often lost more
+            text != candidate.text
+            and bool(compare(sentence.text, candidate.text, self.tgt_lang).lost)
+            for candidate, text in made
+        ]
+        candidates = tuple(
+            candidate if text == candidate.text else dataclasses.replace(candidate, text=text)
+            for candidate, text in made
         )
         if sentence.terms and self.tgt_lang == "es":
             from transformer.translation.terms import agreeing
@@ -279,10 +288,12 @@ class GuardedTranslator(TextTranslator):
                 dataclasses.replace(candidate, text=agreeing(candidate.text, targets))
                 for candidate in candidates
             )
-        wrong = self._faults(sentence, candidates[0])
-        if not wrong:
-            return candidates, wrong
-        judged = [(candidate, self._faults(sentence, candidate)) for candidate in candidates]
+        judged = list[tuple[Candidate, tuple[Fault, ...]]]()
+        for candidate, is_guessed in zip(candidates, guessed, strict=True):
+            wrong = (*self._faults(sentence, candidate), *[GUESSED] * is_guessed)
+            if not (wrong or judged):
+                return candidates, wrong
+            judged.append((candidate, wrong))
         best, wrong = min(judged, key=lambda result: severity(result[1]))
         return (best, *(other for other in candidates if other is not best)), wrong
 

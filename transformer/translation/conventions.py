@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from transformer.text import abbreviations, clocks
 from transformer.text.placeholders import find
+from transformer.text.quotes import restyled
 
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
@@ -100,7 +101,7 @@ def written(source: str, text: str, lang: str) -> str:
 
     The pieces have no º, and a model guesses times.
     """
-    text = clocks.mended(source, text, lang)
+    text = restyled(source, clocks.mended(source, text, lang), lang)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
         text = text[1:]
     if lang != "es":

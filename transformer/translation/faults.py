@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from transformer.text.casing import capitalised
 from transformer.text.clocks import compare, find_clocks, without
+from transformer.text.quotes import is_disordered
 from transformer.text.sentences import says_something
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
@@ -129,6 +130,8 @@ def faults(
         wrong.append(Fault("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
         wrong.append(Fault("too long", 4))
+    if is_disordered(source, output):
+        wrong.append(Fault("quotation marks", 2))
     clocks = compare(source, output, is_strict=False)
     lost = [clock for clock in clocks.lost if not clock.is_weak]
     wrong += [Fault("number lost", 3, source[c.start : c.end]) for c in lost]

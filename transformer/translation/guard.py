@@ -8,6 +8,7 @@ hopeless or that has a word of no text too, and what is still wrong becomes a wa
 """
 
 import dataclasses
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -238,6 +239,10 @@ class GuardedTranslator(TextTranslator):
         yield set(), lambda sentence, _: self._first(sentence), 0
         yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
         yield {"number lost", "sign lost"}, self._with_numbers, 0
+        quoted = functools.partial(
+            preprocess.between_quotes, has_slots=self.has_slots, lang=self.tgt_lang
+        )
+        yield {"quotation marks"}, lambda sentence, _: quoted(sentence), 0
         lost = {"missing", "doubled", "emptied", "term missing"}
         yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
 

@@ -97,7 +97,7 @@ def test_a_number_that_differs_is_lost_in_whatever_form(
         ("Usa la v1.2.3.", "en", "Use v1,2.3.", "number lost: 1.2.3"),
         ("$1.2 billion", "es", "1.2000 millones de dólares", "number lost: 1.2"),
         ("Mide 5,280 ft.", "es", "Mide 5.280 de robo.", "sign lost: ft"),
-        ("It closes at 2:30 p.m.", "es", "Cierra a las 2:30.", "sign lost: p.m."),
+        ("It closes at 2:30 p.m.", "es", "Cierra a las 2:30.", "number lost: 2:30 p.m."),
         ("Hace -5 grados.", "en", "It's 5 degrees.", "sign lost: -"),
         ("De 1.234,56 € a 5,5 km.", "en", "From €1,234.56 to 5.5 kilometres.", None),
         ("1,234 people, 12.05.2024", "es", "1.234 personas, 12.05.2024", None),

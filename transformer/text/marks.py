@@ -6,6 +6,8 @@ and lookbehinds that let a search begin at one place of a run only keep it linea
 
 import re
 
+from transformer.text.addresses import MAILBOX, POSTAL, STAMP
+
 UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
 _TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
 _FILE = (  # what its name ends in
@@ -113,6 +115,10 @@ KINDS = {
     # C#, F#, C++; std::vector
     "language": r"(?<![\w\#])[A-Z](?:\#|\+\+)(?![\w+])"
     r"|(?<![\w:])[A-Za-z_]\w{0,60}+(?:::[A-Za-z_]\w{0,60}+)++",
+    # 10:00:00 +0100; 12 High Street, Avda. de la Paz, s/n; Ann Example <ann@example.com>
+    "stamp": STAMP,
+    "address": POSTAL,
+    "mailbox": MAILBOX,
     # a@b.com
     "email": r"(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+",
     # 10.1000/xyz123

@@ -12,6 +12,8 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 from transformer.config import UserError
+from transformer.text.abbreviations import SHORT
+from transformer.text.addresses import PREFIX
 from transformer.text.glossary import TermSpan
 
 Span = tuple[int, int]
@@ -22,8 +24,8 @@ _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
 # The marks that a line of a list, a heading or a quotation begins with. A letter with a point is
 # one where it would be taken for a word (I, y, o): A. Smith stays a name.
 _LIST = re.compile(
-    r"(?:(?:[-+*>·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)|(?:\d{1,2}\.){1,4}"
-    r"|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)"
+    r"(?:(?:[-+*·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|>{1,9}|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)"
+    r"|(?:\d{1,2}\.){1,4}|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)"
     r"|(?:[EOUYeouy]|[ivxlIVXL]{1,6})\.(?=\s++[¿¡\"“«(]?[A-ZÁÉÍÓÚÜÑ])(?!\s++[^\W\d_]\.)"
     r")\s++){1,5}+(?=\S)"
 )
@@ -109,7 +111,7 @@ def segments(
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = [span for span in sorted([*kept, *dotted]) if text[slice(*span)] not in _DIVIDERS]
     covered, uncut = _covered(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
-    parts = _with_gaps(text, _shortened(covered, _sentences(covered, starter), uncut))
+    parts = _with_gaps(text, _shortened(covered, _sentences(text, covered, starter), uncut))
     return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
 
 
@@ -154,11 +156,16 @@ def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]
     return spans[first : bisect.bisect_right(spans, end, key=lambda span: span[1])]
 
 
-def _sentences(text: str, starter: str) -> Iterator[Span]:
-    for match in _LINE.finditer(text):
+def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
+    """The sentences of a text, in which what is kept is covered."""
+    for match in _LINE.finditer(covered):
         line, offset = match.group(), match.start()
         listed = _LIST.match(line)
         start = listed.end() if listed else 0
+        said = PREFIX.match(text, offset + start, match.end())
+        start = said.end() - offset if said else start
+        if start == len(line):
+            continue
         for mark in _MARK.finditer(line, start):
             if _ends_sentence(line, start, mark, starter):
                 end = mark.end() if mark["divider"] is mark["step"] is None else mark.start()
@@ -195,8 +202,8 @@ def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) ->
     numbered = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
     if numbered or _TITLE.fullmatch(last):
         return False
-    if _NUMBERED.fullmatch(last):
-        return not small and not re.fullmatch(r"\d+|[IVXLC]{2,}", following)
+    if last in SHORT or _NUMBERED.fullmatch(last):
+        return not small and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
     if _SHORT.fullmatch(last) and not _CLOSED.search(before):
         return re.fullmatch(starter, following) is not None and not match["dot"]
     return not small or casual or (len(last) > 3 and last.islower() and not match["close"])

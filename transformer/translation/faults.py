@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from transformer.text.casing import capitalised
+from transformer.text.clocks import compare, find_clocks, without
+from transformer.text.quotes import is_disordered
 from transformer.text.sentences import says_something
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
@@ -68,12 +70,11 @@ _CONVENTIONS = {
     decimal: re.compile(rf"(?:\d+|\d{{1,3}}(?:[{thousands}]\d{{3}})+)(?:[{decimal}]\d+)?")
     for decimal, thousands in (".,", ",.")
 }
-# Where a day has 24 hours, a morning has no sign: only the hour of an afternoon is another one.
-_LATE = re.compile(r"\b(\d\d?)(?:[:.]\d\d)?[ \xa0]?p\.?[ \xa0]?m\b", re.IGNORECASE)
-_IS_LATE = re.compile(r"p\.?[ \xa0]?m\b|tarde|noche|mediod|afternoon|evening|night|noon")
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
+_MONTHS = [set[str](), {"jan", "ene"}, {"feb"}, {"mar"}, {"apr", "abr"}, {"may"}, {"jun"}, {"jul"},
+           {"aug", "ago"}, {"sep"}, {"oct"}, {"nov"}, {"dec", "dic"}]  # fmt: skip
 HALF = frozenset(("half", "media", "quarter", "cuarto"))
 # Who writes like this writes 2 for "to", 4 for "for", 1 for "one": no numbers.
 _CHATS = """u ur r n thx pls plz tmrw luv idk lol lmao sry bc cuz im ill dont cant didnt whats whos
@@ -129,6 +130,13 @@ def faults(
         wrong.append(Fault("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
         wrong.append(Fault("too long", 4))
+    if is_disordered(source, output):
+        wrong.append(Fault("quotation marks", 2))
+    clocks = compare(source, output, is_strict=False)
+    lost = [clock for clock in clocks.lost if not clock.is_weak]
+    wrong += [Fault("number lost", 3, source[c.start : c.end]) for c in lost]
+    source = without(source, [*lost, *(clock for clock, _ in clocks.same)])
+    output = without(output, [clock for _, clock in clocks.same])
     if _DIGITS.search(source):
         wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
         wrong += [Fault("number lost", 2, number) for number in _misread(source, output, lang)]
@@ -199,15 +207,18 @@ def _lost(source: str, output: str) -> list[str]:
     if "".join(_DIGITS.findall(source)) == "".join(_DIGITS.findall(output)):
         return []
     there = {_bare(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
-    there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)}
+    there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)} | _hours(output)
     values = {value for number in _NUMBER.findall(output) for value in _values(number)}
     spelled, numerals = {*words(output)}, {*_NUMERAL.findall(output)}
+    months = {word[:3] for word in spelled}
     is_rescaled = _is_rescaled(source, output)
     lost: dict[str, None] = {}
     for match in _NUMBER.finditer(source):
         number = match.group()
         before, after = source[match.start() - 1 : match.start()], source[match.end() :]
         forms = _forms(number, before, after)
+        if before == "/" and 0 < int(_bare(number)) <= 12 and _MONTHS[int(_bare(number))] & months:
+            continue
         if before == ":" and (int(_bare(number)) == 0 or spelled & HALF):
             continue
         if there & forms or any(_is_spelled(form, spelled) for form in forms):
@@ -237,10 +248,6 @@ def _signs_lost(source: str, output: str) -> list[str]:
     lost = [sign for sign, names in there if not any(n in said for n in (sign.lower(), *names))]
     if _MINUS.search(source) and not any(map(said.__contains__, _BELOW)):
         lost.append("-")
-    digits = {*map(int, _DIGITS.findall(output))}
-    hours = {*map(int, _LATE.findall(source))} & digits
-    if any(hour < 12 and hour + 12 not in digits for hour in hours) and not _IS_LATE.search(said):
-        lost.append("p.m.")
     return lost
 
 
@@ -265,14 +272,18 @@ def _forms(number: str, before: str, after: str) -> set[str]:
     """How the digits of a number may be written in another language, without separators."""
     bare = _bare(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
-    if len(bare) < 3:
-        forms |= {str(int(bare) + 12), str(int(bare) - 12)}  # o'clock
     clock = _CLOCK.fullmatch(number)
-    if clock:
-        hours = {int(clock[1]) + shift for shift in (-12, 0, 12)}
-        forms |= {_bare(f"{hour}{clock[2]}") for hour in hours}
-        forms |= {str(hour) for hour in hours} if clock[2] == "00" else set()
-    return forms
+    return forms | {_bare(clock[1])} if clock and clock[2] == "00" else forms
+
+
+def _hours(output: str) -> set[str]:
+    """The times of an output as digits of either clock: 2 p.m. may be that of "de 9 a 14 h"."""
+    hours = set[tuple[int, int]]()
+    for clock in find_clocks(output):
+        hour, minute = divmod(clock.minute, 60)
+        hours |= {(hour, minute), (hour % 12, minute)}
+        hours |= {(hour + 12, minute)} if clock.is_shared else set()
+    return {_bare(f"{h}{m:02}") for h, m in hours} | {str(h) for h, m in hours if not m}
 
 
 def _is_spelled(number: str, spelled: Collection[str]) -> bool:

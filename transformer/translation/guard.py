@@ -8,6 +8,7 @@ hopeless or that has a word of no text too, and what is still wrong becomes a wa
 """
 
 import dataclasses
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
+from transformer.text.clocks import compare
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES, is_already
 from transformer.text.marks import is_message
@@ -23,6 +25,7 @@ from transformer.text.placeholders import find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
+from transformer.translation.conventions import amounts, converted, usual, written
 from transformer.translation.faults import Fault, faults, n_times, severity
 from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.translator import (
@@ -42,17 +45,13 @@ SURER = 0.5  # nats a token, by which a model must be surer of slots than of the
 # they are right, too.
 HOPELESS, FEWEST = -1.0, 4
 UNSURE = Fault("unsure", 1)
-INVENTED = "invented word"  # tried again, but not told of: it may be a rare one
+# Tried again, but not told of: the word may be a rare one, the time is put right.
+INVENTED, GUESSED = "invented word", Fault("time guessed", 1)
 Spans = list[tuple[int, int]]
 Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
-_DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
-_NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
-# A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
-_UNUSUAL = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
-_UNUSUAL |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
 _NAME = re.compile(
@@ -60,9 +59,6 @@ _NAME = re.compile(
         "RARE", f"{_LETTERS}\u1e00-\u1eff"
     )
 )
-_PAUSE = re.compile(r"[,;:](?=\s)")
-_ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
-_LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
     c
     for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
@@ -113,7 +109,7 @@ class GuardedTranslator(TextTranslator):
                 candidates=candidates,
                 warnings=(
                     *self._doubts(source),
-                    *(str(fault) for fault in wrong if fault.code != INVENTED),
+                    *(str(fault) for fault in wrong if fault.code not in (INVENTED, GUESSED.code)),
                 ),
             )
             for sentence, source, (candidates, wrong) in zip(
@@ -134,7 +130,10 @@ class GuardedTranslator(TextTranslator):
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         read = preprocess.read(text, spans, "".join(edges), sentence.terms)
-        parts = tuple((part if is_kept else _usual(part), is_kept) for part, is_kept in read.parts)
+        parts = tuple(
+            (part if is_kept else usual(part, self.src_lang), is_kept)
+            for part, is_kept in read.parts
+        )
         spelt = self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
         if not sentence.terms and self._is_left(text, spelt):
             return SourceSentence(((text, True),), is_left=True)
@@ -248,7 +247,11 @@ class GuardedTranslator(TextTranslator):
         """What to try one after the other: for which faults (none: all), how, no n-gram twice."""
         yield set(), lambda sentence, _: self._first(sentence), 0
         yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
-        yield {"number lost"}, self._with_numbers, 0
+        yield {"number lost", "sign lost"}, self._with_numbers, 0
+        quoted = functools.partial(
+            preprocess.between_quotes, has_slots=self.has_slots, lang=self.tgt_lang
+        )
+        yield {"quotation marks"}, lambda sentence, _: quoted(sentence), 0
         lost = {"missing", "doubled", "emptied", "term missing"}
         yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
 
@@ -257,10 +260,14 @@ class GuardedTranslator(TextTranslator):
         lost = {fault.about for fault in wrong}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
-            numbers = [] if is_kept else [s for s in find(text) if s.kind == "number"]
-            spans = [(s.start, s.end) for s in numbers if text[s.start : s.end].rstrip("%") in lost]
-            parts += preprocess.read(text, spans).parts if spans else [(text, is_kept)]
-        kept = dataclasses.replace(sentence, parts=tuple(parts))
+            spans = [] if is_kept else amounts(text, lost)
+            end = 0
+            for start, stop in spans:
+                said = converted(text[start:stop], self.tgt_lang)
+                parts += [(text[end:start], False), (said, True)]
+                end = stop
+            parts.append((text[end:], is_kept))
+        kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
         if self.has_slots:
             return preprocess.masked(kept, True)
         return preprocess.between_placeholders(kept)
@@ -274,11 +281,18 @@ class GuardedTranslator(TextTranslator):
 
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
-        candidates = tuple(
-            dataclasses.replace(candidate, text=written)
-            if (written := _written(sentence.text, candidate.text, self.tgt_lang)) != candidate.text
-            else candidate
+        made = [
+            (candidate, written(sentence.text, candidate.text, self.tgt_lang))
             for candidate in candidates
+        ]
+        guessed = [  # what writes a wrong time has often lost more
+            text != candidate.text
+            and bool(compare(sentence.text, candidate.text, self.tgt_lang).lost)
+            for candidate, text in made
+        ]
+        candidates = tuple(
+            candidate if text == candidate.text else dataclasses.replace(candidate, text=text)
+            for candidate, text in made
         )
         if sentence.terms and self.tgt_lang == "es":
             from transformer.translation.terms import agreeing
@@ -288,10 +302,12 @@ class GuardedTranslator(TextTranslator):
                 dataclasses.replace(candidate, text=agreeing(candidate.text, targets))
                 for candidate in candidates
             )
-        wrong = self._faults(sentence, candidates[0])
-        if not wrong:
-            return candidates, wrong
-        judged = [(candidate, self._faults(sentence, candidate)) for candidate in candidates]
+        judged = list[tuple[Candidate, tuple[Fault, ...]]]()
+        for candidate, is_guessed in zip(candidates, guessed, strict=True):
+            wrong = (*self._faults(sentence, candidate), *[GUESSED] * is_guessed)
+            if not (wrong or judged):
+                return candidates, wrong
+            judged.append((candidate, wrong))
         best, wrong = min(judged, key=lambda result: severity(result[1]))
         return (best, *(other for other in candidates if other is not best)), wrong
 
@@ -323,40 +339,6 @@ def _is_written(sign: str, known: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
     plain = unicodedata.normalize("NFKC", sign)
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
-
-
-def _usual(text: str) -> str:
-    """A text with the signs that a corpus has: 180 °C, n.º 5, no soft hyphens."""
-    text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
-    return unicodedata.normalize("NFC", text.translate(_UNUSUAL))
-
-
-def _written(source: str, text: str, lang: str) -> str:
-    """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
-
-    The pieces have no º, and an hour of the afternoon is taken for one of twelve.
-    """
-    if ";" in source and source.count(";") > text.count(";"):
-        text = _with_semicolons(source, text)
-    if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
-        text = text[1:]
-    if lang == "es" and (".o" in text or ".a" in text):
-        return _ORDINAL.sub(
-            lambda found: found[0] if found[0] in source else f"{found[1]}.{'ºª'[found[2] == 'a']}",
-            text,
-        )
-    if lang == "en":
-        return _LATE.sub(lambda found: f"{int(found[1]) - 12}{found[2]} p.m.", text)
-    return text
-
-
-def _with_semicolons(source: str, text: str) -> str:
-    """A translation with the semicolons of its source, where each has its mark in it."""
-    marks = _PAUSE.findall(source)
-    if len(marks) != len(_PAUSE.findall(text)):
-        return text
-    each = iter(marks)
-    return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:

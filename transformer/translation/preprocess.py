@@ -24,6 +24,7 @@ from transformer.text.casing import (
 from transformer.text.glossary import TermSpan
 from transformer.text.marks import is_accelerator, is_markup, is_paired
 from transformer.text.placeholders import restore, slot
+from transformer.text.quotes import find_quotes, mark
 
 Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
@@ -312,13 +313,33 @@ def between_placeholders(sentence: SourceSentence) -> ModelInput:
     """What stands between the tokens that are kept, each by itself: none can be lost."""
     parts: list[Part] = []
     for text, is_kept in sentence.parts:
-        if is_kept or not _LETTER.search(text):
-            parts.append((text, True))
-            continue
-        start, stop = _inner(text)
-        outer = (text[:start], True), (text[start:stop], False), (text[stop:], True)
-        parts += [part for part in outer if part[0]]
+        parts += [(text, True)] if is_kept else _apart(text)
     return ModelInput(sentence, tuple(parts))
+
+
+def between_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> ModelInput:
+    """What is quoted by itself, and what stands between; the marks are those of the target."""
+    model_input = masked(sentence, has_slots)
+    text = "".join(text for text, _ in model_input.parts)
+    marks = {
+        at: sign
+        for quote in find_quotes(text)[0]
+        for at, sign in zip((quote.start, quote.end), mark(quote, lang), strict=True)
+    }
+    parts, end = list[Part](), 0
+    for at in [*sorted(marks), len(text)]:
+        parts += _apart(text[end:at]) + [(marks[at], True)] * (at < len(text))
+        end = at + 1
+    return ModelInput(sentence, tuple(parts), model_input.originals)
+
+
+def _apart(text: str) -> list[Part]:
+    """The words of a piece to translate, the marks around them to keep."""
+    if not _LETTER.search(text):
+        return [(text, True)] * bool(text)
+    start, stop = _inner(text)
+    outer = (text[:start], True), (text[start:stop], False), (text[stop:], True)
+    return [part for part in outer if part[0]]
 
 
 def _inner(text: str) -> tuple[int, int]:

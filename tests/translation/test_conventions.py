@@ -1,0 +1,62 @@
+"""What each language writes in its own way, before a model and behind it."""
+
+import pytest
+
+from transformer.translation.conventions import amounts, converted, usual, written
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "expected"),
+    [
+        ("es", "A 180 ºC, nº 5, co\u00adche", "A 180 °C, n.º 5, coche"),
+        ("es", "A las 18h30, 6.45 h, 22:00 hrs.", "A las 18:30, 6:45 h, 22:00 h."),
+        ("es", "A las 6:30 PM.", "A las 6:30 p. m."),
+        ("en", "At 6:30PM, 3.30pm and 5 AM.", "At 6:30 p.m., 3:30 p.m. and 5 a.m."),
+        ("en", "I am 5 amazing, 12.5 mm, 3.5 hrs", "I am 5 amazing, 12.5 mm, 3.5 hrs"),
+    ],
+)
+def test_a_text_gets_the_spelling_of_a_corpus(lang: str, text: str, expected: str) -> None:
+    assert usual(text, lang) == expected
+
+
+@pytest.mark.parametrize(
+    ("lang", "amount", "expected"),
+    [
+        ("es", "$1,500.50", "1.500,50 $"),
+        ("en", "1.500,50 €", "€1,500.50"),
+        ("en", "5,99 €", "€5.99"),
+        ("es", "$40k", "40k $"),
+        ("es", "US$ 5", "5 US$"),
+        ("es", "6:30 p.m.", "18:30"),
+        ("en", "18:30 h", "6:30 p.m."),
+        ("es", "3.5", "3,5"),
+        ("en", "1.500", "1,500"),
+        ("en", "10 %", "10%"),
+        ("es", "1.2.3", "1.2.3"),
+        ("es", "3/4", "3/4"),
+        ("en", "12/03/2024", "12/03/2024"),
+    ],
+)
+def test_an_amount_is_converted_by_rule(lang: str, amount: str, expected: str) -> None:
+    assert converted(amount, lang) == expected
+
+
+def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
+    text = "It costs $5.99/lb, 20% off, until 5 p.m. on 3/4."
+    found = [text[a:b] for a, b in amounts(text, {"$", "%", "5 p.m.", "3/4"})]
+    assert found == ["$5.99", "20%", "5 p.m.", "3/4"]
+    assert amounts(text, {"€"}) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("The 1st, 2nd or 3rd door?", "¿La puerta 1, 2.a o 3o?", "¿La puerta 1.ª, 2.ª o 3.º?"),
+        ("It's his 10th day.", "Es su día 10.", "Es su día 10.º."),
+        ("On July 4th.", "El 4 de julio.", "El 4 de julio."),
+        ("The 5th floor.", "El quinto piso.", "El quinto piso."),
+        ("She has 2 cats, the 1st is 2.", "Tiene 2 gatos.", "Tiene 2 gatos."),
+    ],
+)  # fmt: skip
+def test_an_ordinal_stays_one(source: str, output: str, expected: str) -> None:
+    assert written(source, output, "es") == expected

@@ -60,3 +60,11 @@ def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
 )  # fmt: skip
 def test_an_ordinal_stays_one(source: str, output: str, expected: str) -> None:
     assert written(source, output, "es") == expected
+
+
+def test_the_quotation_marks_of_what_is_kept_stay() -> None:
+    kept = ('`echo "a"`',)
+    assert written('Type `echo "a"` now.', 'Teclea `echo "a"` ya.', "es", kept) == (
+        'Teclea `echo "a"` ya.'
+    )
+    assert written('Type "a" now.', 'Teclea "a" ya.', "es") == "Teclea «a» ya."

@@ -30,6 +30,7 @@ _AMOUNT = re.compile(
     r"(?P<scale>\s?(?:[kKM]|mn|bn)\b)?(?P<after>\s?[$€£¥%])?(?!\d|[.,:/-]\d)"
 )
 _TOLD = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as a fault names it
+_QUOTED = re.compile(r"[\"'«»“”‘’]")
 _NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
 _PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.,])(n|\d{1,3})\.([oa])(?![\w)])")
@@ -97,12 +98,14 @@ def _other_separators(number: str, lang: str) -> str:
     return number
 
 
-def written(source: str, text: str, lang: str) -> str:
+def written(source: str, text: str, lang: str, kept: Collection[str] = ()) -> str:
     """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
 
-    The pieces have no º, and a model guesses times.
+    The pieces have no º, and a model guesses times. The marks of what is kept stay.
     """
-    text = restyled(source, clocks.mended(source, text, lang), lang)
+    text = clocks.mended(source, text, lang)
+    if not any(_QUOTED.search(token) for token in kept):  # of a tag, of code
+        text = restyled(source, text, lang)
     if source.count(";") > text.count(";"):
         text = _with_semicolons(source, text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:

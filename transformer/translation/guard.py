@@ -282,7 +282,7 @@ class GuardedTranslator(TextTranslator):
     def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
         """The candidates, the one with the least faults first, and those faults."""
         made = [
-            (candidate, written(sentence.text, candidate.text, self.tgt_lang))
+            (candidate, written(sentence.text, candidate.text, self.tgt_lang, sentence.kept))
             for candidate in candidates
         ]
         guessed = [  # what writes a wrong time has often lost more

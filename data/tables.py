@@ -3,6 +3,8 @@
 python data/tables.py trigrams data/train.tsv     by which a language is recognised
 python data/tables.py accents CORPUS...           Spanish words whose accents can be put back
 python data/tables.py spelling CORPUS...          words of both languages, to tell slips by
+python data/tables.py known CORPUS...             adds what someone wrote and is no slip
+python data/tables.py known-es TEXT...            the same from text in one language
 """
 
 import argparse
@@ -14,13 +16,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from transformer.corpus.readers import read_pairs
+from transformer.corpus.readers import read_pairs, read_texts
 from transformer.text import language, spelling
 
 N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 RARE = 4  # added to each count, so that what was seen once does not tell much
 FREQUENT = 40  # times that a word was met to be what another one is read as
+WEB = 5  # times that text of the web has a word that is no slip; read pairs need it once
 SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
+
+
+_TABLES = ("trigrams", "accents", "spelling", "known", "known-es", "known-en")
+_ALONE = re.compile(rf"(?<![\w'’])[{spelling.LETTERS}]+(?![\w'’])")
 
 
 def write(path: Path, lines: Sequence[str]) -> None:
@@ -46,8 +53,7 @@ def trigrams(spanish: Iterable[str], english: Iterable[str]) -> list[str]:
 
 def frequent_and_rare(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     """The words met twice: the frequent ones, the most frequent first, and the others, sorted."""
-    alone = re.compile(rf"(?<![\w'’])[{spelling.LETTERS}]+(?![\w'’])")
-    counts = Counter(word for text in texts for word in alone.findall(text.lower()))
+    counts = Counter(word for text in texts for word in _ALONE.findall(text.lower()))
     order = sorted(counts, key=lambda word: (-counts[word], word))
     n = sum(times >= FREQUENT for times in counts.values())
     return order[:n], sorted(word for word in order[n:] if counts[word] > 1)
@@ -57,6 +63,22 @@ def packed(texts: Sequence[str]) -> bytes:
     """The frequent and the rare words of a language, compressed."""
     lists = "\n".join(" ".join(words) for words in frequent_and_rare(texts))
     return lzma.compress(lists.encode(), preset=9 | lzma.PRESET_EXTREME)
+
+
+def add_known(lang: str, texts: Iterable[str], fewest: int) -> None:
+    """Add to the rare words of a language those of texts that would be taken for slips.
+
+    Only words in small letters: a name is none of the language.
+    """
+    table = spelling.table(lang)
+    frequent, others = lzma.decompress(table.read_bytes()).decode().split("\n")
+    known = spelling.Words(
+        {w: i for i, w in enumerate(frequent.split())}, frozenset(others.split())
+    )
+    counts = Counter(word for text in texts for word in _ALONE.findall(text))
+    new = {word for word, n in counts.items() if n >= fewest and known.correction(word) != word}
+    lists = f"{frequent}\n{' '.join(sorted(known.others | new))}"
+    table.write_bytes(lzma.compress(lists.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def accents(texts: Iterable[str]) -> list[str]:
@@ -82,15 +104,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", choices=("trigrams", "accents", "spelling"))
+    parser.add_argument("table", choices=_TABLES)
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
     args = parser.parse_args(argv)
+    if lang := args.table.partition("-")[2]:
+        alone = (text for path in args.corpora for text in read_texts(Path(path)))
+        add_known(lang, alone, WEB)
+        return
     pairs = [pair for spec in args.corpora for pair in read_pairs(spec, "es", "en")]
     spanish, english = zip(*pairs, strict=True)
     if args.table == "trigrams":
         write(language.TABLE, trigrams(spanish, english))
     elif args.table == "accents":
         write(spelling.ACCENTS, accents(spanish))
+    elif args.table == "known":
+        add_known("es", spanish, 1)
+        add_known("en", english, 1)
     else:
         for lang, texts in (("es", spanish), ("en", english)):
             spelling.table(lang).write_bytes(packed(texts))

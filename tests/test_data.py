@@ -1,5 +1,6 @@
 """The embedded corpus: its files and parts, and the tables that are counted from text."""
 
+import lzma
 import re
 from pathlib import Path
 
@@ -97,6 +98,25 @@ def test_the_tables_are_written_from_a_corpus(
     assert (tmp_path / "accents.tsv").read_text("utf-8").split() == ["aquí", "está"]
     assert re.search("^ es\t", (tmp_path / "trigrams.tsv").read_text("utf-8"), re.MULTILINE)
     assert {path.name for path in tmp_path.glob("*.xz")} == {"spelling.es.xz", "spelling.en.xz"}
+
+
+def test_words_that_someone_wrote_and_that_look_like_slips_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spelling, "table", lambda lang: tmp_path / f"spelling.{lang}.xz")
+    for lang in ("es", "en"):
+        spelling.table(lang).write_bytes(tables.packed(["pelo hair"] * 40 + ["raro rare"] * 2))
+    pairs, text = tmp_path / "pairs.tsv", tmp_path / "text.txt"
+    pairs.write_text("es\ten\nVi una peli, Pello.\tI saw a hairr.\n", encoding="utf-8")
+    text.write_text("un pello\n" * 4 + "el pelp\n" * 5, encoding="utf-8")
+    tables.main(["known", str(pairs)])
+    tables.main(["known-es", str(text)])
+    lists = {
+        lang: lzma.decompress(spelling.table(lang).read_bytes()).decode().split("\n")
+        for lang in ("es", "en")
+    }
+    assert lists["es"] == ["hair pelo", "peli pelp rare raro"]  # "una" is a slip of none
+    assert lists["en"] == ["hair pelo", "hairr rare raro"]
 
 
 def test_words_met_twice_are_kept_the_frequent_by_their_frequency_the_others_sorted() -> None:

@@ -75,6 +75,18 @@ def test_a_word_that_the_model_knows_as_well_stays() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        ("Vi una peli con mi profe y comimos palta en su depa.", "es"),
+        ("Hay que currar, tomar una birra y esperar a la seño.", "es"),
+        ("I vape, and the vlog had hummus and chia.", "en"),
+    ],
+)
+def test_words_of_everyday_speech_are_no_slips(text: str, lang: str) -> None:
+    assert correct(text, lang, lambda _: 1) == (text, [])
+
+
+@pytest.mark.parametrize(
     ("lang", "frequent", "known"), [("es", "biblioteca", "mesa"), ("en", "library", "table")]
 )
 def test_the_tables_hold_what_is_frequent_and_what_is_rare(

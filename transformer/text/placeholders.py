@@ -11,52 +11,21 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from transformer.config import SLOTS
+from transformer.text.marks import KINDS
 
 AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
-UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
-_TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
-_FILE = (  # what its name ends in
-    "avif|bat|bmp|cfg|conf|cpp|css|csv|dll|docx?|epub|exe|flac|gif|gz|html?|ics|ini|ipynb|jpe?g|jsonl?"
-    "|js|log|md|mkv|mov|mp[34]|od[pst]|pdf|php|png|po|pptx?|py|rar|rtf|sh|sql|srt|svg|tar|tex|txt|tiff?"
-    "|tsv|vtt|wav|webp|xlsx?|xml|ya?ml|zip"
-)
-# A hash, a UUID, the number of an account: they change between letters and digits three times,
-# more than `B2B-Marketing` does, or are letters and ten digits.
-_MIXED = (
-    rf"(?=(?:(?:(?![A-Za-z]\d|\d[A-Za-z])[{_TOKEN}])*+[{_TOKEN}]){{3}})"
-    rf"|(?=[0-9_+/=-]*+[A-Za-z])(?=(?:(?:(?!\d)[{_TOKEN}])*+\d){{10}})"
-)
-
-# Possessive repeats, and lookbehinds that let a search begin at one place of a run only, keep
-# it linear in the length of the text. At one place the first alternative that fits is taken.
+# What is passed over at once is a word: a long search lets no other thread work.
 _FIND = re.compile(
-    r"""(?P<code>`[^`\n]++`)"""
-    r"""|(?P<tag><(?:/?[A-Za-z][\w:.-]*+(?:/|\s[^<>\n]*+)?|/?\d{1,2}/?)>)"""
-    r"""|(?P<placeholder>\{\{[^{}\n]{1,80}+\}\}|[$\#]\{[^{}\n]{1,80}+\}"""
-    r"""|\{[\w.:,!\[\]%+-]{0,40}+\}"""
-    r"""|(?<![\d%])%(?:\(\w{1,60}+\)|\d{1,2}\$)?[-+0\#]{0,2}\d{0,3}(?:\.\d{1,2})?l{0,2}"""
-    r"""[sdiufgxXc@](?!\w)"""
-    r"""|(?<!\w)(?:Ctrl|Alt|Cmd|Shift|Mayús|Win|Fn)(?:\s?\+\s?\w{1,10}+)++"""
-    r"""|(?<![\w$])\$[a-z_]\w*+|(?<![\w:]):[a-z]{1,40}+_\w++)"""
-    r"""|(?P<email>(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+)"""
-    r"""|(?P<url>(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])[^\s<>"`]++"""
-    r"""|(?<![\w@./-])(?:[\w-]++\.)+"""
-    rf"""(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"""
-    r"""|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>"|]*+)"""
-    rf"""|(?P<token>(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{UNBROKEN},}}+"""
-    rf"""|(?:{_MIXED})[{_TOKEN}]++)"""
-    r"""|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w))"""
-    r"""|(?P<blank>_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+)"""  # to fill in
-    r"""|(?P<number>(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w))"""
-    r"""|(?s:[^\W_]++\s*+|.)"""  # passed over at once: a long search lets no other thread work
+    "|".join([*(f"(?P<{kind}>{p})" for kind, p in KINDS.items()), r"(?s:[^\W_]++[^\S\n]*+|.)"])
 )
+_LABEL = 48  # characters of a label, which may have an accelerator
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """text[start:end] is to be copied as it is; the kind is a group of `_FIND`."""
+    """text[start:end] is to be copied as it is; the kind is one of `KINDS`."""
 
     start: int
     end: int
@@ -70,12 +39,19 @@ def slot(number: int) -> str:
 
 def find(text: str) -> tuple[Span, ...]:
     """What is to be copied, in order, without overlap: a number in an address is no number."""
-    spans = []
+    spans = list[Span]()
+    closing: dict[int, int] = {}  # where the signs that end an emphasis are
     for match in _FIND.finditer(text):
-        if kind := match.lastgroup:
-            start, end = match.span()
-            end = _end_of_address(text, start, end) if kind == "url" else end
-            spans.append(Span(start, end, kind))
+        kind, (start, end) = match.lastgroup, match.span()
+        if start in closing:
+            kind, end = "emphasis", closing.pop(start)
+        elif kind is None or (kind == "accelerator" and len(text) > _LABEL):
+            continue
+        elif kind == "emphasis":
+            closing[match.start("end")] = match.end("end")
+        elif kind in ("url", "doi"):
+            end = _end_of_address(text, start, end)
+        spans.append(Span(start, end, kind))
     return tuple(spans)
 
 

@@ -17,7 +17,8 @@ from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
-from transformer.text.placeholders import UNBROKEN, find, overlapping
+from transformer.text.marks import is_message
+from transformer.text.placeholders import find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import preprocess
@@ -46,8 +47,6 @@ Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
 Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
 
-# One of these is in all that `find` finds, but for what is unbroken.
-_MARKED = re.compile(r"[`<{%$@/#:+]|__|\d[A-Za-z]|[A-Za-z]\d|\d{4}\s\d{4}|\.(?:\w|\.{4})")
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 # A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
@@ -158,9 +157,7 @@ class GuardedTranslator(TextTranslator):
 
     def _spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
-        found: Spans = []
-        if len(text) >= UNBROKEN or _MARKED.search(text):
-            found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+        found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
         found = sorted([*found, *(name for name in names if not overlapping(*name, found))])
         spans = [*found]
@@ -172,7 +169,7 @@ class GuardedTranslator(TextTranslator):
 
     def _first(self, sentence: SourceSentence) -> ModelInput:
         unwritable = not self.has_slots and any(map(self._foreign.search, sentence.kept))
-        if unwritable or preprocess.is_all_terms(sentence):
+        if unwritable or preprocess.is_all_terms(sentence) or any(map(is_message, sentence.kept)):
             return preprocess.between_placeholders(sentence)
         return preprocess.masked(sentence, self.has_slots)
 

@@ -22,6 +22,7 @@ from transformer.text.casing import (
     titled,
 )
 from transformer.text.glossary import TermSpan
+from transformer.text.marks import is_accelerator, is_markup, is_paired
 from transformer.text.placeholders import restore, slot
 
 Style = Literal["", "capitals", "title", "capital", "small"]
@@ -56,8 +57,10 @@ class SourceSentence:
     @property
     def is_raised(self) -> bool:
         """Whether it begins with a capital, also where a term stands there."""
-        term = self.terms and self.parts and self.parts[0] == (self.terms[0][0], True)
-        first = _LETTER.search(self.before + (self.terms[0][1] if term else self.text))
+        parts = [part for part in self.parts if not (part[1] and is_markup(part[0]))]
+        term = self.terms and parts and parts[0] == (self.terms[0][0], True)
+        text = self.terms[0][1] if term else "".join(said for said, _ in parts)
+        first = _LETTER.search(text)
         return first is not None and first.group().isupper()
 
 
@@ -87,10 +90,10 @@ class ModelInput:
             output = restore(self._apart(text, output), self.originals)
             if place < last or self.sentence.after.strip():
                 output = ends_like(output, text)
-            if place > 0:
+            if place > 0 or self.sentence.before.endswith(("..", "…")):
                 output = begins_like(output, text)
             texts.append(output)
-        return self._begun(self.sentence.before + "".join(texts) + self.sentence.after)
+        return self.sentence.before + self._begun("".join(texts)) + self.sentence.after
 
     def _apart(self, text: str, output: str) -> str:
         """With the spaces of the source between words and words that are kept."""
@@ -107,7 +110,10 @@ class ModelInput:
 
         A term without capitals of its own takes one.
         """
-        first = _BEGINNING.match(text)
+        marks = (token for token in self.sentence.kept if is_markup(token))
+        first = _BEGINNING.match(
+            text, max((len(m) for m in marks if text.startswith(m)), default=0)
+        )
         if first is None or not first[1].islower() or not self.sentence.is_raised:
             return text
         if self.sentence.style == "small":  # the capital is ours
@@ -151,9 +157,12 @@ def read(
     before, after = "", ""
     said = tuple((target, text[start:stop]) for start, stop, target in terms)
     own = {(target, True) for target, _ in said}
-    while parts and parts[0] not in own and _is_outside(parts[0], outside):
+    if any(is_kept and is_accelerator(kept) for kept, is_kept in parts):
+        before = next(kept for kept, is_kept in parts if is_kept and is_accelerator(kept))
+        parts = [("".join(part for part, _ in parts if part != before), False)]
+    while parts and parts[0] not in own and _is_outside(parts, 0, outside):
         before += parts.pop(0)[0]
-    while parts and parts[-1] not in own and _is_outside(parts[-1], outside):
+    while parts and parts[-1] not in own and _is_outside(parts, -1, outside):
         after = parts.pop()[0] + after
     if parts and not parts[0][1]:
         first = parts[0][0].lstrip()
@@ -180,9 +189,19 @@ def _style(text: str) -> Style:
     return "title" if sum(map(str.istitle, text.split())) > 3 and is_title(text) else ""
 
 
-def _is_outside(part: Part, outside: str) -> bool:
-    text, is_kept = part
-    return not text.strip() or (is_kept and text[0] in outside)
+def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
+    """Whether the first or last part does not pass through the model.
+
+    Of a sign that opens or closes (`*so*`, `[b]so[/b]`) only where none is left inside.
+    """
+    text, is_kept = parts[place]
+    if not text.strip() or not is_kept or text[0] in outside:
+        return not text.strip() or is_kept
+    marked = [part for part, is_kept in parts if is_kept and is_markup(part)]
+    pairs = sum(map(is_paired, marked))
+    return text in marked and (not is_paired(text) or pairs == 1 or (
+        pairs == 2 and is_paired(parts[0][0]) and is_paired(parts[-1][0])
+    ))  # fmt: skip
 
 
 def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -1,0 +1,174 @@
+"""The kinds of what is no word of a language: names, patterns, and how each stands in a sentence.
+
+One table, `KINDS`: at one place of a text the first that fits is taken. Possessive repeats, bounds,
+and lookbehinds that let a search begin at one place of a run only keep it linear in its length.
+"""
+
+import re
+
+UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
+_TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
+_FILE = (  # what its name ends in
+    "avif|bat|bmp|cfg|conf|cpp|css|csv|dll|docx?|epub|exe|flac|gif|gz|html?|ics|ini|ipynb|jpe?g"
+    "|jsonl?|js|log|md|mkv|mov|mp[34]|od[pst]|pdf|php|png|po|pptx?|py|rar|rtf|sh|sql|srt|svg|tar"
+    "|tex|txt|tiff?|tsv|vtt|wav|webp|xlsx?|xml|ya?ml|zip"
+)
+# A hash, a UUID, the number of an account: they change between letters and digits three times,
+# more than `B2B-Marketing` does, or are letters and ten digits.
+_MIXED = (
+    rf"(?=(?:(?:(?![A-Za-z]\d|\d[A-Za-z])[{_TOKEN}])*+[{_TOKEN}]){{3}})"
+    rf"|(?=[0-9_+/=-]*+[A-Za-z])(?=(?:(?:(?!\d)[{_TOKEN}])*+\d){{10}})"
+)
+_YEAR = r"(?:[yY]{4}|[yY]{2}|A{4}|a{4}|AA|aa)"  # of a pattern for dates; año
+_UNIT = rf"(?:{_YEAR}|M{{1,4}}|D{{1,2}}|d{{1,4}}|H{{1,2}}|h{{1,2}}|m{{1,2}}|s{{1,2}}|S{{1,6}})"
+_CLOCK = r"[Hh]{1,2}[:.]mm(?:[:.]ss)?(?:[.,]S{1,6})?(?:\s?[aA](?!\w))?"
+_STRFTIME = r"%-?[aAbBcdeHIjmMpSTuUwWxXyYzZ]"
+_ATTRIBUTES = (  # of a tag in brackets
+    r"""(?:\s[\w-]{1,40}+=(?:"[^"\n]{0,200}+"|'[^'\n]{0,200}+'|[^\s\]"']{1,60}+)){1,12}+"""
+)
+_BOARD = (
+    r"[bisu]|url|img|quote|code|list|li|size|color|center|spoiler|su[bp]|table|t[rdh]|h[1-6]|\*"
+)
+_PROPERTY = (  # of a style sheet
+    r"color|margin|padding|display|float|position|width|height|opacity|overflow|z-index"
+    r"|(?:font|background|border|text|line|flex|grid)-[a-z]{1,12}+(?:-[a-z]{1,12}+)?"
+)
+_SHELL = (
+    "git|npm|npx|yarn|pip3?|python3?|docker|kubectl|apt|apt-get|brew|curl|wget|cargo|conda|ssh"
+    "|chmod|mkdir|grep|tar|ls|rm|cp"
+)
+_TOP = "application|audio|font|image|message|model|multipart|text|video"  # of a media type
+
+KINDS = {
+    # `ls -l` of Markdown
+    "code": r"`[^`\n]++`",
+    # </b>, <a href="x">, <0/>
+    "tag": r"<(?:/?[A-Za-z][\w:.-]*+(?:/|\s[^<>\n]*+)?|/?\d{1,2}/?)>",
+    # the colours of a terminal: ESC[31m
+    "colour": r"\x1b\[[\d;]*+[A-Za-z]",
+    # of subtitles: {\an8}, {\i1}
+    "override": r"\{\\[^{}\n]{1,200}+\}",
+    # of Jinja, Liquid, ERB: {% if x %}, {# x #}, <% x %>
+    "template": r"\{%(?:[^%\n]|%(?!\})){0,200}+%\}|<%(?:[^%\n]|%(?!>)){0,200}+%>"
+    r"|\{\#(?:[^\#\n]|\#(?!\})){1,200}+\#\}",
+    # of {n, plural, one {# day} other {# days}} all but the words
+    "message": r"\{\s?[\w.-]{1,40}+,\s?(?:plural|select|selectordinal),(?:\s?offset:\d++)?"
+    r"\s?[\w=]{1,20}+\s?\{|\}\s?[\w=]{1,20}+\s?\{|\}\s?\}|(?<=\{)\#(?=\s)",
+    # a line of a program
+    "statement": r"(?m:^)[ \t]*+(?:(?:if|for|while|switch|catch)\s?\("
+    r"(?=[^\n]*[<>=!&|;:{])[^\n]++(?<=[;{})])"
+    r"|(?:const|let|var|int|float|double|auto|string|bool)\s\w++\s?=[^\n]++|return\b[^;\n]{0,80}+;"
+    r"|[A-Za-z_][\w.]*+\([^()\n]*+\)\s?[;{]|(?:def|function|func|fn|class)\s\w++\([^\n]*+"
+    r"|import\s[\w.{},* '\"]{1,99}+;|\}\s?(?:else\s?\{)?)[ \t]*+(?m:$)",
+    # a line of a shell
+    "shell": rf"(?m:^)[ \t]*+(?:\$\s(?:cd|echo|cat|sudo|{_SHELL})\s[^\n]++"
+    rf"|(?:sudo\s)?(?:{_SHELL})\s"
+    r"(?:[^\n]*?(?<=\s)--?[A-Za-z][^\n]*+|(?:install|clone|run|commit|pull|push|add|checkout)"
+    r"\s[\w./:@-]++))(?m:$)",
+    # SELECT a FROM b WHERE c = 1;
+    "sql": r"(?<!\w)(?:SELECT\s[^;\n]{1,200}?\sFROM\s|INSERT\sINTO\s|UPDATE\s\w++\sSET\s"
+    r"|DELETE\sFROM\s|(?:CREATE|ALTER|DROP|TRUNCATE)\sTABLE\s)(?:[^;\n]{1,200}+;|[\w.]++"
+    r"(?:\s(?:WHERE|AND|OR)\s[\w.]++\s?[<>=]{1,2}+\s?(?:'[^'\n]*+'|\w++))*+)",
+    # a rule or a declaration of a style sheet: .box { margin: 0 }, color: red;
+    "style": r"(?<!\w)[.\#]?[A-Za-z][\w-]{0,40}+\s?\{\s?[a-z-]{1,30}+\s?:[^{}\n]{1,300}+\}"
+    rf"|(?<![\w:;{{-])(?:{_PROPERTY})\s?:\s?[^;:\n]{{1,80}}+;",
+    # what it calls: .active where no sentence ends, btn-primary, 1.5em
+    "selector": r"(?:(?m:^)|(?<=[(,\[])|(?<=[(,]\s)|(?<=\bthe\s)|(?<=\b[eu][ln]\s)|(?<=\bla\s)"
+    r"|(?<=clase\s)|(?<=class\s))\.[a-zA-Z][\w-]++(?![\w.])|(?<!\S)\.[A-Z]{2,}+(?![\w.])"
+    r"|(?<![\w-])(?:btn|bg|img|col|lg|md|sm|x[sl]|txt|cfg|src|tmp)(?:-[a-z\d]{1,20}+)++(?![\w-])"
+    r"|(?<![\w.,])(?:\d++\.|\.)?\d++(?:r?em|px|v[hw]|vmin|vmax|pt)(?!\w)",
+    # %d/%m/%Y, DD/MM/YYYY, HH:mm:ss, d MMM yyyy
+    "date_pattern": rf"{_STRFTIME}(?:[/:., T-]{{0,2}}{_STRFTIME})++(?!\w)"
+    rf"|(?<![\w/.-])(?=\S{{0,6}}?(?:{_YEAR}|DD|dd|[Hh]{{1,2}}[:.]mm|mm:ss)){_UNIT}"
+    rf"(?:[/.:-]{_UNIT})++"
+    rf"(?:[ T]'?T?'?(?:{_CLOCK}|{_YEAR}))?(?:\s[aA])?(?!\w)"
+    rf"|(?<!\w)(?:E{{3,4}},\s)?(?:[dD]{{1,2}}\sM{{3,4}}|M{{3,4}}\s[dD]{{1,2}}),?\s{_YEAR}(?!\w)",
+    # {name}, %s, %name%, ${x}, $name, $AAPL, :name, *|NAME|*, __NAME__, [[name]], Ctrl+C
+    "placeholder": r"\{\{[^{}\n]{1,200}+\}\}|[$\#%]\{[^{}\n]{1,80}+\}|\{[\w.:,!\[\]%+-]{0,40}+\}"
+    r"|(?<![\d%])%(?:\(\w{1,60}+\)|\d{1,2}\$)?[-+0\#]{0,2}\d{0,3}(?:\.\d{1,2})?l{0,2}"
+    r"[sdiufgxXc@](?!\w)|(?<![\w%])%[A-Za-z_][\w.-]{0,40}+%(?!\w)"
+    r"|(?<!\w)(?:Ctrl|Alt|Cmd|Shift|Mayús|Win|Fn)(?:\s?\+\s?\w{1,10}+)++"
+    r"|(?<![\w$])\$(?:[a-z_]\w*+|[A-Z]{1,5}+(?!\w))|(?<![\w:]):[a-z][a-z_]{1,40}+(?![\w:])"
+    r"|\*\|[^|\n]{1,60}+\|\*|(?<!\w)__[A-Z][A-Z\d]*+(?:_[A-Z\d]++)*+__(?!\w)"
+    r"|\[\[[^\[\]|\n]{1,120}+\]\]",
+    # of a wiki: [[Page| and ]] around what it shows
+    "link": r"(?<=[\w.!?)])\]\]"
+    r"|\[\[[^\[\]|\n]{1,120}+\|(?:[\w=]{1,20}+\|){0,5}+(?=[^\[\]|\n]{1,200}+\]\])",
+    # of boards and WordPress: [b], [url=x], [gallery ids="1,2"]; not [music]
+    "board": rf"\[(?:/[a-z][\w*-]{{0,20}}+|(?<!\w\[)(?:{_BOARD})"
+    rf"|[a-z][\w-]{{0,20}}+(?:=[^\]\n]{{1,200}}+|{_ATTRIBUTES}\s?/?))\]",
+    # the signs of *so*, _so_, __so__, ==so==, '''so''', and not what is between them
+    "emphasis": r"(?<![\w*_='])(?P<mark>\*{1,3}+|_{1,2}+|==|'{2,5}+)"
+    r"(?=[^\W_]|[¿¡(«“\"])"
+    r"(?=[^\n]{1,300}?(?<=[^\W_]|[.,:;!?…)»”\"])(?P<end>(?P=mark))(?![\w*_=']))",
+    # who speaks or is quoted: >>; a row of #; *note; ...that he left
+    "rank": r">{2,}+|<{2,}+|\#{2,}+|(?m:^)(?:\*++(?=\w)|(?:\.{2,4}+|…)(?=\s?\w))",
+    # #café, #GoodCoffee, #fff
+    "hashtag": r"(?<![\w&/\#])\#(?=\d*+[^\W\d])\w++",
+    # @name, @name@host, r/spain, u/name
+    "mention": r"(?<![\w@./])@[A-Za-z_](?:[\w.-]*\w)?(?:@(?:[\w-]++\.)++\w++)?"
+    r"|(?<![\w/])[ru]/\w{2,}+",
+    # :coffee:, :+1:
+    "emoji": r"(?<![\w:]):(?:[a-z][a-z\d_+-]{0,40}+|[+-]1):(?![\w:])",
+    # C#, F#, C++; std::vector
+    "language": r"(?<![\w\#])[A-Z](?:\#|\+\+)(?![\w+])"
+    r"|(?<![\w:])[A-Za-z_]\w{0,60}+(?:::[A-Za-z_]\w{0,60}+)++",
+    # a@b.com
+    "email": r"(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+",
+    # 10.1000/xyz123
+    "doi": r"(?<![\w.])10\.\d{4,9}+/[^\s\"<>]++",
+    # 2001:db8::1, 00:1B:44:11:3A:B7
+    "host": r"(?<![\w:.])(?:(?:[\da-fA-F]{1,4}:){7}[\da-fA-F]{1,4}"
+    r"|(?:[\da-fA-F]{2}[:-]){5}[\da-fA-F]{2}"
+    r"|(?:[\da-fA-F]{1,4}:){1,6}(?::[\da-fA-F]{1,4}){1,6}|::[\da-fA-F]{1,4})(?:/\d{1,3})?(?![\w:])",
+    # image/png, UTF-8, ISO-8859-1
+    "media_type": rf"(?<![\w/])(?:{_TOP})/(?!(?:{_TOP}|visual)s?\b)[a-z\d*][\w.+*-]*+"
+    r"(?<!\.)(?![\w/])|(?<![\w-])(?:(?i:utf)-?(?:7|8|16|32)(?:-?[BLbl][Ee])?|(?i:iso)-?8859-\d{1,2}+"
+    r"|(?i:windows|cp)-?125\d|(?i:us-ascii))(?!\w)",
+    # of a command: [-h], --red, and not -- this -- in a sentence; of JSON: "name":
+    "option": r"\[--?\w[\w-]*+(?:[ =][\w<>]{1,30}+)?\]"
+    r"|(?<![\w-])--[a-z]\w*+(?:-\w++)*+(?!-|[^\n]{0,200}\w--)"
+    r'|"[A-Za-z_$@][\w.-]{0,60}+"\s?:(?=\s?(?:["\[{\d-]|true|false|null))',
+    # https://..., www.example.com, report.pdf, /usr/share/doc, C:\Users
+    "url": r"(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])(?:(?!\[/)[^\s<>\"`])++"
+    r"|(?<![\w@./-])(?:[\w-]++\.)+"
+    rf"(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>\"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"
+    r"|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>\"|]*+",
+    # a hash, a key, the number of a card
+    "token": rf"(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{UNBROKEN},}}+"
+    rf"|(?:{_MIXED})[{_TOKEN}]++)"
+    r"|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w)",
+    # ____ and ...... to fill in
+    "blank": r"_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+",
+    # of a label, the sign of the key that chooses it: &Save, E&xit, _File
+    "accelerator": r"(?<![^\s(])&(?=[^\W\d_])(?!\w{1,31}+;)"
+    r"|(?<=[A-Za-z])&(?=[a-z]{2})(?!\w{1,31}+;)"
+    r"|(?<!\w)_(?=[A-ZÁÉÍÓÚÑ][a-záéíóúüñ]++(?!\w))",
+    # 1,234.56: not kept by itself, but a number of an address is none
+    "number": r"(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w)",
+}
+# Signs that say how words look, or who says them; some come in pairs, around words.
+_PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{KINDS['board']}"
+_IS_PAIRED = re.compile(f"(?:{_PAIRED})")
+_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#]+|…|{KINDS['colour']}|{KINDS['override']})")
+_IS_MESSAGE = re.compile(rf"(?:{KINDS['message']})")
+
+
+def is_markup(token: str) -> bool:
+    """Whether a kept token is no word: the sentence around it is as it would be without it."""
+    return _IS_MARKUP.fullmatch(token) is not None
+
+
+def is_paired(token: str) -> bool:
+    """Whether it opens or closes what is between two."""
+    return _IS_PAIRED.fullmatch(token) is not None
+
+
+def is_accelerator(token: str) -> bool:
+    """Whether a kept token is the sign of the key that chooses a label."""
+    return token in ("&", "_")
+
+
+def is_message(token: str) -> bool:
+    """Whether a kept token has texts around it that are translated one by one."""
+    return _IS_MESSAGE.fullmatch(token) is not None

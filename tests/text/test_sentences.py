@@ -177,6 +177,30 @@ def test_the_marks_of_a_list_stay_outside_the_sentence(mark: str) -> None:
     assert sentences(f"Uno.\n  {mark}Dos") == ["Uno.", "Dos"]
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("I. THE BURIAL OF THE DEAD", ["THE BURIAL OF THE DEAD"]),
+        ("i. The house", ["The house"]),
+        ("XIV. «La casa»", ["«La casa»"]),
+        ("Y. La casa", ["La casa"]),
+        ("O. R. Pérez", ["O. R. Pérez"]),
+        ("y. luego", ["y. luego"]),
+        ("I. am. here", ["I. am. here"]),
+        ("Sign up | Log in | Help", ["Sign up", "Log in", "Help"]),
+        ("• First • Second", ["First", "Second"]),
+        ("Home > Shoes for Men › Boots » New", ["Home", "Shoes for Men", "Boots", "New"]),
+        ("Dijo «sí » Y calló", ["Dijo «sí » Y calló"]),
+        ("a > b and x > Y", ["a > b and x > Y"]),
+        ("a|b", ["a|b"]),
+    ],
+)
+def test_the_number_of_a_heading_stays_outside_and_steps_are_apart(
+    line: str, said: list[str]
+) -> None:
+    assert sentences(line, "en") == said
+
+
 def test_in_one_line_each_item_is_a_sentence() -> None:
     listed = "1. Primero, abra la tapa. 2. Luego, cierre la tapa."
     assert sentences(listed) == ["Primero, abra la tapa.", "2. Luego, cierre la tapa."]

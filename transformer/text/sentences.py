@@ -19,13 +19,22 @@ AnySpan = TypeVar("AnySpan", Span, TermSpan)
 
 # Lookbehinds and possessive repeats keep every search linear in the length of the text.
 _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
-_LIST = re.compile(  # the marks that a line of a list, a heading or a quotation begins with
+# The marks that a line of a list, a heading or a quotation begins with. A letter with a point is
+# one where it would be taken for a word (I, y, o): A. Smith stays a name.
+_LIST = re.compile(
     r"(?:(?:[-+*>·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)|(?:\d{1,2}\.){1,4}"
-    r"|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\))\s++){1,5}+(?=\S)"
+    r"|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)"
+    r"|(?:[EOUYeouy]|[ivxlIVXL]{1,6})\.(?=\s++[¿¡\"“«(]?[A-ZÁÉÍÓÚÜÑ])(?!\s++[^\W\d_]\.)"
+    r")\s++){1,5}+(?=\S)"
 )
-_MARK = re.compile(  # . ! ? … with closing quotes or [1]; or a Chinese one, which needs no space
+_DIVIDERS = "|•·●▪"
+# . ! ? … with closing quotes or [1]; what parts cells and steps, Sign up | Log in, Home > Shoes;
+# or a Chinese mark, which needs no space.
+_MARK = re.compile(
     r"""(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>(?:["'\u2019”»)\]*_]|\[\d{1,3}\])*+)\s++"""
     r"""(?=\W{0,8}(?P<next>\w++)(?P<dot>\.?))"""
+    rf"""|(?<!\s)\s++(?P<divider>[{_DIVIDERS}])\s++(?=\S)"""
+    r"""|(?<=[^\W\d_])\s(?P<step>[>›»])\s(?=[A-ZÁÉÍÓÚÑ][^\W\d_]{2})"""
     r"""|(?<![。\uff01\uff1f])[。\uff01\uff1f]++["'\u2019”」』]*+\s*+(?=\S)"""
 )
 _WORDS = re.compile(r"[\w\s]+")
@@ -98,7 +107,7 @@ def segments(
     """
     starter = _STARTER.get(lang, "|".join(_STARTER.values()))
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
-    whole = sorted([*kept, *dotted]) if dotted else kept
+    whole = [span for span in sorted([*kept, *dotted]) if text[slice(*span)] not in _DIVIDERS]
     covered, uncut = _covered(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
     parts = _with_gaps(text, _shortened(covered, _sentences(covered, starter), uncut))
     return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
@@ -152,7 +161,8 @@ def _sentences(text: str, starter: str) -> Iterator[Span]:
         start = listed.end() if listed else 0
         for mark in _MARK.finditer(line, start):
             if _ends_sentence(line, start, mark, starter):
-                yield offset + start, offset + start + len(line[start : mark.end()].rstrip())
+                end = mark.end() if mark["divider"] is mark["step"] is None else mark.start()
+                yield offset + start, offset + start + len(line[start:end].rstrip())
                 start = mark.end()
         yield offset + start, offset + len(line)
 
@@ -174,7 +184,7 @@ def _shortened(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Itera
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
     mark, following = match["mark"], match["next"]
     if mark is None:
-        return True
+        return not (match["step"] == "»" and "«" in line)
     small = following[0].islower() and line[match.end()] not in "¿¡"
     # Who begins without a capital goes on without one; otherwise a small letter goes on.
     casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not match["close"]

@@ -5,9 +5,11 @@ python data/tables.py accents CORPUS...           Spanish words whose accents ca
 python data/tables.py spelling CORPUS...          words of both languages, to tell slips by
 python data/tables.py known CORPUS...             adds what someone wrote and is no slip
 python data/tables.py known-es TEXT...            the same from text in one language
+python data/tables.py people CORPUS...            names of people, after `pip install faker`
 """
 
 import argparse
+import importlib
 import lzma
 import math
 import re
@@ -17,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from transformer.corpus.readers import read_pairs, read_texts
-from transformer.text import language, spelling
+from transformer.text import language, names, spelling
 
 N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 RARE = 4  # added to each count, so that what was seen once does not tell much
@@ -26,7 +28,7 @@ WEB = 5  # times that text of the web has a word that is no slip; read pairs nee
 SEEN, SHARE = 3, 0.97  # times that a spelling was met, and of all that differ by accents only
 
 
-_TABLES = ("trigrams", "accents", "spelling", "known", "known-es", "known-en")
+_TABLES = ("trigrams", "accents", "spelling", "known", "known-es", "known-en", "people")
 _ALONE = re.compile(rf"(?<![\w'’])[{spelling.LETTERS}]+(?![\w'’])")
 
 
@@ -81,6 +83,25 @@ def add_known(lang: str, texts: Iterable[str], fewest: int) -> None:
     table.write_bytes(lzma.compress(lists.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
+def people(english: Iterable[str]) -> list[str]:
+    """The given names and surnames of Spanish- and English-speaking countries that Faker has.
+
+    In capitals those that English text has as words, too: GRACE, BROWN.
+    """
+    providers = [
+        importlib.import_module(f"faker.providers.person.{country}").Provider
+        for country in ("es_AR", "es_CL", "es_CO", "es_ES", "es_MX", "en_GB", "en_US")
+    ]
+    counts = Counter(word for text in english for word in _ALONE.findall(text))
+    lists = []
+    for kind in ("first_names", "last_names"):
+        tables = (names for of in providers for field, names in vars(of).items()
+                  if field.startswith(kind) and not isinstance(names, property))  # fmt: skip
+        known = {name for names in tables for name in names if name.isalpha() and name.istitle()}
+        lists.append(sorted(n.upper() if counts[n.lower()] >= SEEN else n.lower() for n in known))
+    return [" ".join(names) for names in lists]
+
+
 def accents(texts: Iterable[str]) -> list[str]:
     """The words with accents that no other word would be without them, in small letters.
 
@@ -117,6 +138,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         write(language.TABLE, trigrams(spanish, english))
     elif args.table == "accents":
         write(spelling.ACCENTS, accents(spanish))
+    elif args.table == "people":
+        names.TABLE.write_bytes(lzma.compress("\n".join(people(english)).encode()))
     elif args.table == "known":
         add_known("es", spanish, 1)
         add_known("en", english, 1)

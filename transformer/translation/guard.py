@@ -18,6 +18,7 @@ from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES
 from transformer.text.marks import is_message
+from transformer.text.names import find_people
 from transformer.text.placeholders import find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
@@ -159,7 +160,8 @@ class GuardedTranslator(TextTranslator):
         """What is kept, in order: protected tokens, and runs that no piece can write."""
         found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
-        found = sorted([*found, *(name for name in names if not overlapping(*name, found))])
+        for also in (find_people(text, self.src_lang), names):
+            found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
         spans = [*found]
         for run in self._foreign.finditer(text):
             invisible = not unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")

@@ -1,0 +1,39 @@
+"""Names of people: told from titles, labels and places."""
+
+import pytest
+
+from transformer.text.names import find_people, is_person, people
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Rosa Blanco", "Dolores Fuertes", "Pilar Iglesias", "Ana María López", "Soledad Ríos",
+     "Consuelo Flores", "Ramón Delgado", "Luz Campos", "Remedios Rojas", "Rosa María de la Cruz",
+     "ROSA BLANCO", "Mary Ann Evans", "Rose Carter", "George W. Bush", "Lebron James"],
+)  # fmt: skip
+def test_a_person_is_known_by_name_and_surname(name: str) -> None:
+    assert is_person(name, "es")
+    assert [name[a:b] for a, b in find_people(name, "es")] == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["White House", "Good Morning", "Santa Cruz", "Buenos Días", "Save Changes", "Guardar Cambios",
+     "Casa Blanca", "Cruz Roja", "Semana Santa", "Mark Read", "Rose Garden", "Costa Rica", "Rosa",
+     "May Day", "Summer Day", "Bill To", "Art Gallery", "Grant Access", "Page Down", "New York",
+     "J. R."],
+)  # fmt: skip
+def test_titles_labels_and_places_are_no_people(text: str) -> None:
+    assert not is_person(text, "en")
+    assert [*find_people(text, "en")] == []
+
+
+def test_names_are_sought_in_short_lines_and_behind_titles() -> None:
+    text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias.\nMr. President"
+    assert [text[a:b] for a, b in find_people(text, "es")] == ["Rosa Blanco", "Iglesias"]
+
+
+def test_the_names_are_from_countries_of_both_languages() -> None:
+    given, surnames = people()
+    assert {"pilar", "mary", "ROSE"} <= given
+    assert {"iglesias", "evans", "BROWN"} <= surnames

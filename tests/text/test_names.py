@@ -29,7 +29,8 @@ def test_titles_labels_and_places_are_no_people(text: str) -> None:
 
 
 def test_names_are_sought_in_short_lines_and_behind_titles() -> None:
-    text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias.\nMr. President"
+    text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias."
+    text += "\nMr. President"
     assert [text[a:b] for a, b in find_people(text, "es")] == ["Rosa Blanco", "Iglesias"]
 
 

@@ -117,7 +117,15 @@ def test_a_lone_word_few_words_or_a_title_come_from_the_other_case_where_the_mod
     results = GuardedTranslator(spoken).translate(texts, DecodeConfig(scores=False))
     expected = ["Apple", "hi", "Madrid", "Apple.", "I Like Reading {x}"]
     assert [result.text for result in results] == expected
-    assert spoken.asked == [*texts[:4], title, "manzana", "Hola", "madrid", title.capitalize()]
+    assert spoken.asked == [
+        *texts[:4],
+        title,
+        "manzana",
+        "Hola",
+        "madrid",
+        "manzana",
+        title.capitalize(),
+    ]
     kept = GuardedTranslator(spoken).translate(["caracol", "escocia"])
     assert [result.text for result in kept] == ["snail", "Scotland"]
 
@@ -252,6 +260,8 @@ def test_what_the_model_finds_hopeless_is_tried_with_beams(
         ("invoice no. 24, 2nd copy", "factura n.o 24, 2.a copia",
          "factura n.º 24, 2.ª copia", "es"),
         ("see 5.a and b.o", "véase 5.a y b.o", "véase 5.a y b.o", "es"),
+        ("El perro; el gato, no.", "The dog, the cat, no.", "The dog; the cat, no.", "en"),
+        ("El perro; el gato.", "The dog the cat.", "The dog the cat.", "en"),
         ("D. Juan Pérez", ".D. Juan Pérez", "D. Juan Pérez", "en"),
         ("con .NET va bien", ".NET works well", ".NET works well", "en"),
     ],
@@ -261,7 +271,7 @@ def test_a_translation_is_written_as_its_language_writes_it(
 ) -> None:
     spoken = Spoken(plain, lambda *_: Candidate(text=said, score=-0.1, tokens=("▁a",) * 4))
     guarded = GuardedTranslator(spoken)
-    guarded.tgt_lang = lang
+    guarded.src_lang, guarded.tgt_lang = ("en", lang) if lang == "es" else ("es", lang)
     (result,) = guarded.translate([source], DecodeConfig(scores=False))
     assert result.text == text
 

@@ -17,6 +17,8 @@ NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
 TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
 DECIDED = 0.65  # confidence from which a language is taken for known
+# Of what needs no translation: known words, confidence, and words more usual in its own language.
+TRANSLATED, SURE, FOREIGN = 0.85, 0.95, 0.25
 SPANISH = "ñ¿¡áéíóúü"
 LETTER = 3.0  # nats that each of those speaks for Spanish, beside its runs
 TRUST, IN_NAMES = 0.5, 0.15  # of a run, as neighbours share letters; of one in a capitalised word
@@ -73,3 +75,27 @@ def _usual_in(text: str) -> list[str]:
     found = _WORD.findall(text.lower())
     tables = {lang: spelling.words(lang) for lang in LANGUAGES if found}
     return [lang for lang, known in tables.items() if known and known.rank.keys() >= set(found)]
+
+
+def is_already(text: str, src_lang: str, tgt_lang: str) -> bool:
+    """Whether a text that is to be translated is in the target language: its words and runs are.
+
+    A lone word only where the source language does not have it.
+    """
+    from transformer.text import spelling
+
+    here, n_words = spelling.known_share(text, src_lang)
+    there, _ = spelling.known_share(text, tgt_lang) if here < 1 else (0.0, 0)
+    if n_words < 2:
+        return n_words == 1 and (here, there) == (0.0, 1.0)
+    if there < TRANSLATED or here >= there:
+        return False
+    own, other = (
+        known.rank if (known := spelling.words(lang)) else {} for lang in (src_lang, tgt_lang)
+    )
+    found, last = _WORD.findall(text.lower()), 2 * spelling.COMMON
+    native = sum(own.get(word, last) < other.get(word, last) for word in found)
+    detected = detect(text)
+    return (
+        native <= FOREIGN * len(found) and detected.lang == tgt_lang and detected.confidence > SURE
+    )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
-from transformer.text.language import NAMES
+from transformer.text.language import NAMES, is_already
 from transformer.text.marks import is_message
 from transformer.text.names import find_people
 from transformer.text.placeholders import find, overlapping
@@ -60,6 +60,7 @@ _NAME = re.compile(
         "RARE", f"{_LETTERS}\u1e00-\u1eff"
     )
 )
+_PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
 _LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
@@ -124,7 +125,7 @@ class GuardedTranslator(TextTranslator):
         """What is said of a source: its slips, and that it seems to be in another language."""
         said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
         doubts = [f"spelling: {slip}" for slip in sentence.slips]
-        if spelling.is_foreign(said, self.src_lang):
+        if sentence.is_left or spelling.is_foreign(said, self.src_lang):
             doubts.append(self._is_no_source)
         return doubts
 
@@ -134,7 +135,17 @@ class GuardedTranslator(TextTranslator):
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         read = preprocess.read(text, spans, "".join(edges), sentence.terms)
         parts = tuple((part if is_kept else _usual(part), is_kept) for part, is_kept in read.parts)
-        return self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
+        spelt = self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
+        if not sentence.terms and self._is_left(text, spelt):
+            return SourceSentence(((text, True),), is_left=True)
+        return spelt
+
+    def _is_left(self, typed: str, sentence: SourceSentence) -> bool:
+        """Whether a sentence stays as it is: in a third language, or in the target's already."""
+        said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
+        return spelling.is_foreign(said, self.src_lang, spelling.LEFT) or (
+            is_already(said if sentence.kept else typed, self.src_lang, self.tgt_lang)
+        )
 
     def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
@@ -170,8 +181,12 @@ class GuardedTranslator(TextTranslator):
         return sorted(spans)
 
     def _first(self, sentence: SourceSentence) -> ModelInput:
-        unwritable = not self.has_slots and any(map(self._foreign.search, sentence.kept))
-        if unwritable or preprocess.is_all_terms(sentence) or any(map(is_message, sentence.kept)):
+        apart = (
+            sentence.is_left
+            or any(map(is_message, sentence.kept))
+            or (not self.has_slots and any(map(self._foreign.search, sentence.kept)))
+        )
+        if apart or preprocess.is_all_terms(sentence):
             return preprocess.between_placeholders(sentence)
         return preprocess.masked(sentence, self.has_slots)
 
@@ -321,6 +336,8 @@ def _written(source: str, text: str, lang: str) -> str:
 
     The pieces have no º, and an hour of the afternoon is taken for one of twelve.
     """
+    if ";" in source and source.count(";") > text.count(";"):
+        text = _with_semicolons(source, text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
         text = text[1:]
     if lang == "es" and (".o" in text or ".a" in text):
@@ -331,6 +348,15 @@ def _written(source: str, text: str, lang: str) -> str:
     if lang == "en":
         return _LATE.sub(lambda found: f"{int(found[1]) - 12}{found[2]} p.m.", text)
     return text
+
+
+def _with_semicolons(source: str, text: str) -> str:
+    """A translation with the semicolons of its source, where each has its mark in it."""
+    marks = _PAUSE.findall(source)
+    if len(marks) != len(_PAUSE.findall(text)):
+        return text
+    each = iter(marks)
+    return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:

@@ -43,6 +43,7 @@ class SourceSentence:
     slips: tuple[str, ...] = ()
     # What a glossary put in place of which words of the source: a part that is kept.
     terms: tuple[tuple[str, str], ...] = ()
+    is_left: bool = False  # in another language: all of it is kept
 
     @property
     def text(self) -> str:
@@ -254,8 +255,11 @@ def recased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     """
     if sentence.style or sentence.terms:
         return None
-    if not sentence.kept and is_lone(sentence.text):
-        lowered = replace(sentence, parts=((sentence.text.lower(), False),), style="capital")
+    word = sentence.text.removesuffix(".")
+    if not sentence.kept and is_lone(word):  # with a stop, too: Cell.
+        stop = sentence.text[len(word) :] + sentence.after
+        parts = ((word.lower(), False),)
+        lowered = replace(sentence, parts=parts, after=stop, style="capital")
     elif not sentence.kept and is_small(sentence.text):
         raised = capitalised(sentence.text)
         lowered = replace(sentence, parts=((raised, False),), style="small")

@@ -60,7 +60,6 @@ _NAME = re.compile(
         "RARE", f"{_LETTERS}\u1e00-\u1eff"
     )
 )
-_PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.])(n|\d{1,3})\.([oa])(?![\w)])")
 _LATE = re.compile(r"\b(1[3-9]|2[0-3])([:.][0-5]\d)\s?[ap]\.?m\b\.?")
 _SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
@@ -337,7 +336,7 @@ def _written(source: str, text: str, lang: str) -> str:
     The pieces have no º, and an hour of the afternoon is taken for one of twelve.
     """
     if ";" in source and source.count(";") > text.count(";"):
-        text = _with_semicolons(source, text)
+        text = preprocess.with_semicolons(source, text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
         text = text[1:]
     if lang == "es" and (".o" in text or ".a" in text):
@@ -348,15 +347,6 @@ def _written(source: str, text: str, lang: str) -> str:
     if lang == "en":
         return _LATE.sub(lambda found: f"{int(found[1]) - 12}{found[2]} p.m.", text)
     return text
-
-
-def _with_semicolons(source: str, text: str) -> str:
-    """A translation with the semicolons of its source, where each has its mark in it."""
-    marks = _PAUSE.findall(source)
-    if len(marks) != len(_PAUSE.findall(text)):
-        return text
-    each = iter(marks)
-    return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
 def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:

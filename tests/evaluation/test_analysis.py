@@ -1,5 +1,7 @@
 """What is found in the lines of a test set: buckets, lengths, faults, examples."""
 
+import dataclasses
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,9 +10,9 @@ from transformer.evaluation.analysis import (
     N_SHOWN,
     analyse,
     buckets,
-    count_faults,
     length_ratios,
     one_line,
+    places_of_faults,
 )
 from transformer.evaluation.metrics import scores, sentence_chrf
 
@@ -49,8 +51,22 @@ def test_length_ratios_count_every_sentence() -> None:
 def test_faults_are_counted_as_the_guard_sees_them() -> None:
     loop, copy = ("una casa", "a house " * 4), ("una casa grande y bonita", "una casa grande y fea")
     pairs = [("uno", ""), ("dos", " "), loop, copy, ("", ""), ("una casa", "a house")]
-    found = count_faults(*zip(*pairs, strict=True))
-    assert (found.empty, found.copies, found.repetitions) == (2, 1, 1)
+    found = places_of_faults(*zip(*pairs, strict=True))
+    assert found == {"empty": [0, 1], "copied source": [3], "repetition": [2]}
+
+
+def test_some_sentences_are_drawn_and_those_with_faults_are_shown() -> None:
+    many = dataclasses.replace(
+        TEXTS, sources=SOURCES * 30, hypotheses=("", "", *HYPOTHESES * 30)[:-2],
+        references=REFERENCES * 30, baseline=None,
+    )  # fmt: skip
+    found, again = (analyse(many, n_bootstrap=0) for _ in range(2))
+    assert found.sampled == again.sampled
+    lines = [s.line for s in found.sampled]
+    assert lines == sorted({*lines})
+    assert len(lines) == N_SHOWN < len(SOURCES) * 30
+    assert found.faulty["empty"][0].line == 2
+    assert found.faults.empty >= len(found.faulty["empty"])
 
 
 def test_the_worst_sentences_come_first() -> None:

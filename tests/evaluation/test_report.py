@@ -18,15 +18,17 @@ RECORDS = [{"event": "validation", "step": 1, "loss": 2.0, "bleu": 3.0}]
 VOID = {"meta", "br"}
 
 
-def report(name: str = "set") -> Report:
-    texts = analysis.TestSet(
-        name=name,
-        spec="set.tsv",
-        sources=("uno dos", EVIL, "tres"),
-        references=("one two", EVIL, "three"),
-        hypotheses=("one too", "x" + EVIL, "three"),
-        baseline=("won two", EVIL, ""),
-    )
+TEXTS = analysis.TestSet(
+    name="set",
+    spec="set.tsv",
+    sources=("uno dos", EVIL, "tres"),
+    references=("one two", EVIL, "three"),
+    hypotheses=("one too", "x" + EVIL, "three"),
+    baseline=("won two", EVIL, ""),
+)
+
+
+def report() -> Report:
     speed = Speed(seconds=2.0, sentences_per_second=1.5, source_words_per_second=4.0)
     return Report(
         model="tiny <b>",
@@ -38,7 +40,7 @@ def report(name: str = "set") -> Report:
             date="2030-01-01T00:00:00+00:00", device="cpu", processor="x", threads=2,
             torch="2", python="3", commit=None,
         ),
-        sets=(analyse(texts, speed, "old & grey", n_bootstrap=50),),
+        sets=(analyse(TEXTS, speed, "old & grey", n_bootstrap=50),),
     )  # fmt: skip
 
 
@@ -144,3 +146,20 @@ def test_the_table_of_scored_files_has_no_speed() -> None:
     made = report()
     silent = dataclasses.replace(made, sets=(dataclasses.replace(made.sets[0], speed=None),))
     assert table(silent).splitlines()[1].endswith(" -")
+
+
+def test_the_page_marks_what_is_not_in_the_reference_and_leads_to_each_list() -> None:
+    made = report()
+    text = page(made)
+    assert '<span lang="en">one <mark>too</mark></span>' in text
+    assert '<span lang="en"><mark>won</mark> two</span>' in text
+    assert '<span lang="en">one two</span>' in text
+    elements = Page(text).elements
+    anchors = {attributes.get("id") for _, attributes in elements}
+    links = [attributes["href"] for tag, attributes in elements if tag == "a"]
+    assert {link[1:] for link in links if link} <= anchors
+    assert "#set-1-random" in links
+    assert all(s.source in Page(text).text for s in made.sets[0].sampled)
+    empty = dataclasses.replace(TEXTS, hypotheses=("", "x", "three"), baseline=None)
+    one = dataclasses.replace(made, sets=(analyse(empty, n_bootstrap=0),))
+    assert page(one).count('href="#set-1-empty"') == 2

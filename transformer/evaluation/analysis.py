@@ -1,5 +1,6 @@
 """What is found out about one system on one test set: scores, lengths, faults, examples."""
 
+import random
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -18,6 +19,8 @@ from transformer.evaluation.metrics import (
 )
 from transformer.translation.faults import faults
 
+COUNTED = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
+SEED = 1  # of the sentences that are drawn
 N_SHOWN = 20  # sentences in a list of examples
 BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
 LETTERS = re.compile(r"[^\W\d_]+")
@@ -123,6 +126,8 @@ class SetReport:
     length_ratio: float
     length_ratios: tuple[int, ...]
     worst: tuple[SentenceResult, ...]
+    sampled: tuple[SentenceResult, ...]  # drawn at random, always the same
+    faulty: dict[str, tuple[SentenceResult, ...]]  # the first of each fault that is counted
     speed: Speed | None
     comparison: Comparison | None
     invented: float | None = None
@@ -145,6 +150,12 @@ def analyse(
     n_source, n_output, n_reference = (
         sum(map(n_words, side)) for side in (test_set.sources, hypotheses, references)
     )
+    drawn = random.Random(SEED).sample(range(len(chrf)), min(N_SHOWN, len(chrf)))
+    with_fault = places_of_faults(test_set.sources, hypotheses)
+
+    def shown(places: Iterable[int]) -> tuple[SentenceResult, ...]:
+        return tuple(_sentence(test_set, i, chrf[i]) for i in [*places][:N_SHOWN])
+
     return SetReport(
         name=test_set.name,
         spec=test_set.spec,
@@ -153,10 +164,12 @@ def analyse(
         scores=scores(hypotheses, references, n_bootstrap),
         commands=test_set.commands(),
         buckets=buckets(test_set, n_bootstrap),
-        faults=count_faults(test_set.sources, hypotheses),
+        faults=FaultCounts(*(len(with_fault[code]) for code in COUNTED)),
         length_ratio=n_output / max(n_reference, 1),
         length_ratios=length_ratios(hypotheses, references),
-        worst=tuple(_sentence(test_set, i, chrf[i]) for i in by_chrf[:N_SHOWN]),
+        worst=shown(by_chrf),
+        sampled=shown(sorted(drawn)),
+        faulty={code: shown(places) for code, places in with_fault.items() if places},
         speed=speed,
         comparison=_comparison(test_set, chrf, baseline, n_bootstrap),
         invented=invented_words(hypotheses, known) if known else None,
@@ -211,11 +224,13 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
     return tuple(counts[i] for i in range(n_bins))
 
 
-def count_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> FaultCounts:
-    """Counts what can be seen to be wrong without a reference."""
-    pairs = zip(sources, hypotheses, strict=True)
-    codes = Counter(fault.code for pair in pairs for fault in faults(*pair))
-    return FaultCounts(codes["empty"], codes["copied source"], codes["repetition"])
+def places_of_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str, list[int]]:
+    """Where each fault that is counted stands, by its code."""
+    places: dict[str, list[int]] = {code: [] for code in COUNTED}
+    for i, pair in enumerate(zip(sources, hypotheses, strict=True)):
+        for code in {fault.code for fault in faults(*pair)} & places.keys():
+            places[code].append(i)
+    return places
 
 
 def _sentence(test_set: TestSet, i: int, chrf: float, *compared: Any) -> SentenceResult:

@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,17 @@ from transformer.evaluation.metrics import Score
 
 FORMAT = 1  # of report.json
 SIGNIFICANT = 0.05
+MARKED = ("output", "baseline")  # texts that are compared with the reference
 NUMBER = ' class="number"'
 STYLE = """
-:root { color-scheme: light dark; --line: #ccc; --soft: #f4f4f2; --dim: #666; }
+:root { color-scheme: light dark; --line: #ccc; --soft: #f4f4f2; --dim: #666; --mark: #fbe3b0;
+  --link: #2453c4; --paper: #fff; --ink: #1a1d24; }
 @media (prefers-color-scheme: dark) {
-  :root { --line: #444; --soft: #242424; --dim: #a0a0a0; }
+  :root { --line: #444; --soft: #242424; --dim: #a0a0a0; --mark: #6b4d0d;
+    --link: #93b4ff; --paper: #1a1d23; --ink: #e8ebf1; }
 }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif;
+  margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
 h2 { border-top: 2px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 0.5rem 0 1rem; }
@@ -36,6 +41,13 @@ th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.8rem 0.25rem 0
 td.number, th.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 pre { background: var(--soft); overflow-x: auto; padding: 0.5rem 0.8rem; }
 small, .note { color: var(--dim); }
+.all { width: 100%; }
+.all td:last-child { width: 100%; }
+.texts { display: grid; gap: 0 0.8rem; grid-template-columns: max-content 1fr; }
+.texts small { line-height: 1.9; }
+mark { background: var(--mark); border-radius: 3px; color: inherit; padding: 0 0.15em; }
+nav p { margin: 0.2rem 0; }
+a { color: var(--link); }
 figure { margin: 1rem 0; }
 svg { height: auto; max-width: 100%; }
 """
@@ -154,7 +166,8 @@ def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
             '<p class="note">In brackets the 95 % bootstrap interval. BLEU and chrF2: more is '
             "better; TER: less is better.</p>",
             note,
-            *(_set(test_set, report, pictures) for test_set in report.sets),
+            _contents(report),
+            *(_set(one, report, pictures, place) for place, one in enumerate(report.sets, 1)),
             f"<h2>Training</h2>\n{pictures['curves']}" if "curves" in pictures else "",
             "<h2>How it was made</h2>",
             _table(("", ""), _facts(report)),
@@ -186,7 +199,7 @@ def _pictures(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str,
     return pictures
 
 
-def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str]) -> str:
+def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str], place: int) -> str:
     score_rows = [(s.metric, _interval(s), s.signature) for s in test_set.scores]
     bucket_rows = [
         (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))
@@ -209,20 +222,62 @@ def _set(test_set: SetReport, report: Report, pictures: Mapping[str, str]) -> st
         numbers["source words per second"] = f"{speed.source_words_per_second:.0f}"
     return "\n".join(
         [
-            f"<h2>{escape(test_set.name)}</h2>",
+            f'<h2 id="set-{place}">{escape(test_set.name)}</h2>',
             _table(("metric", "score", "signature"), score_rows),
             "<p>The same numbers, typed in the folder of this page:</p>",
             f"<pre>{escape(chr(10).join(test_set.commands))}</pre>",
             _table(("", ""), numbers.items()),
-            _compared(test_set.comparison, report),
+            *(
+                f'<p><a href="#{anchor}">{title}</a></p>'
+                for anchor, title, _ in _examples(test_set, place)[2:]
+            ),
+            f'<div id="set-{place}-compared">' + _compared(test_set.comparison, report) + "</div>",
             "<h3>By length of the source</h3>",
             _table(("words", "sentences", "BLEU", "chrF2"), bucket_rows),
             pictures.get(f"buckets {test_set.name}", ""),
             pictures.get(f"lengths {test_set.name}", ""),
-            f"<h3>The {len(test_set.worst)} worst sentences by chrF2</h3>",
-            _sentences(test_set.worst, report),
+            '<p class="note">Below, words of an output that are not so in its reference are '
+            "marked.</p>",
+            *(
+                f'<h3 id="{anchor}">{title}</h3>{_sentences(sentences, report)}'
+                for anchor, title, sentences in _examples(test_set, place)
+            ),
         ]
     )
+
+
+def _examples(test_set: SetReport, place: int) -> list[tuple[str, str, tuple[SentenceResult, ...]]]:
+    """The lists of sentences of a set: where each is on the page, its title, the sentences."""
+    lists = [
+        ("random", f"{len(test_set.sampled)} sentences drawn at random", test_set.sampled),
+        ("worst", f"The {len(test_set.worst)} worst sentences by chrF2", test_set.worst),
+    ]
+    for code, sentences in test_set.faulty.items():
+        lists.append((code.replace(" ", "-"), f"Outputs with the fault: {code}", sentences))
+    return [(f"set-{place}-{name}", title, sentences) for name, title, sentences in lists]
+
+
+def _contents(report: Report) -> str:
+    """Links to the parts of the page."""
+    rows = []
+    for place, test_set in enumerate(report.sets, 1):
+        links = [(f"set-{place}", test_set.name)]
+        if test_set.comparison:
+            links.append((f"set-{place}-compared", "compared"))
+        links += [(anchor, title) for anchor, title, _ in _examples(test_set, place)]
+        rows.append(" · ".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in links))
+    return f"<nav>{''.join(f'<p>{row}</p>' for row in rows)}</nav>"
+
+
+def _marked(text: str, reference: str) -> str:
+    """A text, escaped, the words that are not so in the reference marked."""
+    words, right = text.split(" "), reference.split(" ")
+    parts = []
+    for kind, start, stop, *_ in SequenceMatcher(None, words, right, False).get_opcodes():
+        if start < stop:
+            part = escape(" ".join(words[start:stop]))
+            parts.append(part if kind == "equal" else f"<mark>{part}</mark>")
+    return " ".join(parts)
 
 
 def _compared(comparison: Comparison | None, report: Report) -> str:
@@ -249,16 +304,18 @@ def _sentences(sentences: Iterable[SentenceResult], report: Report) -> str:
         if s.baseline is not None:
             texts.append(("baseline", s.baseline, report.tgt_lang))
         texts.append(("reference", s.reference, report.tgt_lang))
-        lines = "<br>".join(
-            f'<small>{name}</small> <span lang="{escape(lang)}">{escape(text)}</span>'
+        lines = "".join(
+            f'<small>{name}</small><span lang="{escape(lang)}">'
+            f"{_marked(text, s.reference) if name in MARKED else escape(text)}</span>"
             for name, text, lang in texts
         )
         gain = f"<br>({s.gain:+.1f})" if s.gain is not None else ""
         rows.append(
-            f"<tr><td{NUMBER}>{s.line}</td><td{NUMBER}>{s.chrf:.1f}{gain}</td><td>{lines}</td></tr>"
+            f"<tr><td{NUMBER}>{s.line}</td><td{NUMBER}>{s.chrf:.1f}{gain}</td>"
+            f'<td><div class="texts">{lines}</div></td></tr>'
         )
     head = f"<tr><th{NUMBER}>line</th><th{NUMBER}>chrF2</th><th></th></tr>"
-    return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>'
+    return f'<div class="wide"><table class="all">{head}{"".join(rows)}</table></div>'
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -159,7 +159,6 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
     ("suffix", "content", "message"),
     [
         (".exe", b"x", r"expected a file that ends in .txt, .*, got '.exe'"),
-        ("", b"x", "got ''"),
         (".txt", b"\xff\xfb\x00", "expected UTF-8 text in the file, got other bytes at 0"),
         (".srt", b"1\nnonsense", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
         (".html", b"a\0b", "got a zero byte"),

@@ -12,15 +12,16 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents import catalogues, html, markdown, office, subtitles, values
+from transformer.documents import catalogues, guess, html, markdown, office, subtitles, values
 from transformer.documents.passages import (
     Opened,
     Options,
     Passage,
+    Unit,
     Written,
     text_file,
 )
@@ -36,8 +37,9 @@ DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplem
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: its name with its article, MIME type, reader, library, other ending."""
+    """A kind of file: its endings, name with its article, MIME type, reader, library."""
 
+    endings: str
     name: str
     media: str
     open: Callable[[Any, Options], Opened]
@@ -81,61 +83,88 @@ def _pdf(content: bytes, options: Options) -> Opened:
     return text_file(_text)(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
 
 
-def _file(
-    name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
+def _text_format(
+    endings: str, name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
 ) -> Format:
-    return Format(name, media, text_file(read), library)
-
-
-def _office(suffix: str, name: str, media: str) -> Format:
-    library = "lxml" if media.startswith(_OPEN_XML) else ""
-    return Format(name, media, office.OFFICE[suffix], library)
+    is_text = media.startswith("text/") or media == "application/x-subrip"
+    return Format(
+        endings, name, f"{media}; charset=utf-8" if is_text else media, text_file(read), library
+    )
 
 
 _page = functools.partial(html.opened, language=html.HTML)
 _srt = functools.partial(subtitles.opened, is_vtt=False)
 _vtt = functools.partial(subtitles.opened, is_vtt=True)
 _tsv = functools.partial(values.table, delimiter="\t")
-_TEXT = "; charset=utf-8"
-_PAGE = _file("an HTML page", f"text/html{_TEXT}", _page)
-_MARKDOWN = _file("a Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
-_YAML = _file("a YAML file", "application/yaml", values.yaml_values, "yaml")
-_XLIFF = _file("an XLIFF file", "application/xliff+xml", catalogues.xliff)
-FORMATS: Mapping[str, Format] = {
-    ".txt": _file("a text file", f"text/plain{_TEXT}", _text),
-    ".md": _MARKDOWN,
-    ".markdown": _MARKDOWN,
-    ".html": _PAGE,
-    ".htm": _PAGE,
-    ".docx": _office(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document"),
-    ".odt": _office(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text"),
-    ".pptx": _office(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
-    ".xlsx": _office(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
-    ".epub": _office(".epub", "an EPUB book", "application/epub+zip"),
-    ".pdf": Format(
-        "a PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
-        "comes out as plain text, without pictures, tables, columns and fonts",
-    ),
-    ".srt": _file("a SubRip file", f"application/x-subrip{_TEXT}", _srt),
-    ".vtt": _file("a WebVTT file", f"text/vtt{_TEXT}", _vtt),
-    ".csv": _file("a table", f"text/csv{_TEXT}", values.table),
-    ".tsv": _file("a table", f"text/tab-separated-values{_TEXT}", _tsv),
-    ".json": _file("a JSON file", "application/json", values.json_values),
-    ".jsonl": _file("a JSON Lines file", f"application/jsonl{_TEXT}", values.json_lines),
-    ".yaml": _YAML,
-    ".yml": _YAML,
-    ".po": Format("a PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po_file),
-    ".xliff": _XLIFF,
-    ".xlf": _XLIFF,
-    ".tmx": _file("a TMX file", "application/x-tmx+xml", catalogues.tmx),
-}  # fmt: skip
+# All that is said of the formats anywhere comes from here: help, settings of the server, tables.
+TABLE: tuple[Format, ...] = (
+    _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
+    _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
+                 "markdown_it"),
+    _text_format(".html .htm", "an HTML page", "text/html", _page),
+    Format(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document",
+           office.OFFICE[".docx"], "lxml"),
+    Format(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text",
+           office.OFFICE[".odt"]),
+    Format(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation",
+           office.OFFICE[".pptx"], "lxml"),
+    Format(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet",
+           office.OFFICE[".xlsx"], "lxml"),
+    Format(".epub", "an EPUB book", "application/epub+zip", office.OFFICE[".epub"]),
+    Format(".pdf", "a PDF", "text/plain; charset=utf-8", _pdf, "pypdf", ".txt",
+           "comes out as plain text, without pictures, tables, columns and fonts"),
+    _text_format(".srt", "a SubRip file", "application/x-subrip", _srt),
+    _text_format(".vtt", "a WebVTT file", "text/vtt", _vtt),
+    _text_format(".csv", "a table", "text/csv", values.table),
+    _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
+    _text_format(".json", "a JSON file", "application/json", values.json_values),
+    _text_format(".jsonl", "a JSON Lines file", "application/jsonl", values.json_lines),
+    _text_format(".yaml .yml", "a YAML file", "application/yaml", values.yaml_values, "yaml"),
+    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", catalogues.po_file),
+    _text_format(".xliff .xlf", "an XLIFF file", "application/xliff+xml", catalogues.xliff),
+    _text_format(".tmx", "a TMX file", "application/x-tmx+xml", catalogues.tmx),
+)  # fmt: skip
+FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in kind.endings.split()}
+# What people have, and how it gets a form that is read.
+REFUSED: Mapping[str, str] = {
+    ".doc": "a Word 97 document, which is saved as .docx",
+    ".xls": "an Excel 97 workbook, which is saved as .xlsx",
+    ".ppt": "a PowerPoint 97 file, which is saved as .pptx",
+    ".pages": "a Pages document, which is exported as .docx",
+    ".mobi": "a Kindle book, which is converted to .epub",
+    ".azw3": "a Kindle book, which is converted to .epub",
+    ".idml": "an InDesign file, which is exported as .html or .docx",
+    ".sdlxliff": "a file of Trados Studio, which is exported as .xliff or .tmx",
+    ".mqxliff": "a file of memoQ, which is exported as .xliff or .tmx",
+    ".mxliff": "a file of Phrase, which is exported as .xliff or .tmx",
+    ".mo": "a compiled catalogue, whose .po is translated",
+    ".qm": "a compiled catalogue, whose .ts is translated",
+}
+TEXT = ".txt"
 
 
-def format_of(suffix: str) -> Format:
-    """The format of an ending; UserError for one that is not known or lacks its library."""
-    kind = FORMATS.get(suffix.lower())
-    if kind is None:
-        raise UserError(f"expected a file that ends in {', '.join(FORMATS)}, got {suffix!r}")
+def known_ending(ending: str, head: bytes, asked: str = "") -> str:
+    """The ending by which a file is read: its own, the one asked, or of text for plain prose.
+
+    UserError for a file of another kind: what it seems to be by its first bytes.
+    """
+    ending = f".{asked.removeprefix('.')}".lower() if asked else ending.lower()
+    if ending in FORMATS:
+        return ending
+    what = REFUSED.get(ending) or guess.seems(head)
+    if not what and not asked:
+        return TEXT
+    got = repr(ending) if ending else "a file without one"
+    raise UserError(
+        f"expected a file that ends in {', '.join(FORMATS)}, got {got}"
+        + (f", {what}" if ending in REFUSED else f", which seems to be {what}" if what else "")
+        + ("" if asked else "; format txt translates its lines all the same")
+    )
+
+
+def format_of(ending: str) -> Format:
+    """The format of a known ending; UserError for one that lacks its library."""
+    kind = FORMATS[known_ending(ending, b"", ending)]
     if kind.library and importlib.util.find_spec(kind.library) is None:
         raise UserError(f"to read {kind.name}, install the extra `files`: no {kind.library}")
     return kind
@@ -144,18 +173,31 @@ def format_of(suffix: str) -> Format:
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008
     """Opens a file by the ending of its name; UserError for one that cannot be read."""
     kind = format_of(suffix)
+    units, finish = _opened(kind, content, options)
+
+    def write(translations: Sequence[MarkedText]) -> bytes:
+        for (_, put), marked in zip(units, translations, strict=True):
+            put(marked)
+        written = finish()
+        if isinstance(content, bytes) and not kind.written:
+            try:
+                _opened(kind, written, replace(options, max_bytes=2 * options.max_bytes))
+            except UserError as error:
+                message = f"nothing is written, for it could not be read again: {error}"
+                raise UserError(message) from None
+        return written
+
+    return Document(tuple(passage for passage, _ in units), write)
+
+
+def _opened(
+    kind: Format, content: bytes | str, options: Options
+) -> tuple[list[Unit], Callable[[], bytes]]:
     try:
         units, finish = kind.open(content, options)
-        units = list(units)
+        return list(units), finish
     except UserError:
         raise
     except DEFECTS as error:
         got = type(error).__name__ if content else "an empty file"
         raise UserError(f"expected {kind.name}, got {got}") from None
-
-    def write(translations: Sequence[MarkedText]) -> bytes:
-        for (_, put), marked in zip(units, translations, strict=True):
-            put(marked)
-        return finish()
-
-    return Document(tuple(passage for passage, _ in units), write)

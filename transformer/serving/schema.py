@@ -154,6 +154,9 @@ class TranslateFile(RequestFields):
         str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
     ] = ""
     glossary: Terms = ""
+    format: Annotated[
+        str, Field(description="of a file whose name does not tell it, as srt; txt: lines")
+    ] = ""
 
 
 class Inspect(RequestFields):

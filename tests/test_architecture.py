@@ -19,7 +19,7 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
          "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
          "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
-         "pyarrow": "corpus", "pydantic": "serving", "pypdf": "documents",
+         "pyarrow": "corpus", "pydantic": "serving", "pypdf": "documents", "pysubs2": "documents",
          "sacrebleu": "evaluation", "safetensors": "checkpoint", "sentencepiece": "text",
          "shtab": "cli", "starlette": "serving", "tqdm": "command", "transformers": "export",
          "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip

@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents import catalogues, guess, html, markdown, office, subtitles, values
+from transformer.documents import (
+    catalogues,
+    guess,
+    html,
+    markdown,
+   
+    office,
+    subtitles,
+    values,
+)
 from transformer.documents.passages import (
     Opened,
     Options,
@@ -93,8 +102,8 @@ def _text_format(
 
 
 _page = functools.partial(html.opened, language=html.HTML)
-_srt = functools.partial(subtitles.opened, is_vtt=False)
-_vtt = functools.partial(subtitles.opened, is_vtt=True)
+_vtt = functools.partial(subtitles.timed, is_vtt=True)
+_ssa = functools.partial(subtitles.ass, kind="ssa")
 _tsv = functools.partial(values.table, delimiter="\t")
 # All that is said of the formats anywhere comes from here: help, settings of the server, tables.
 TABLE: tuple[Format, ...] = (
@@ -113,8 +122,11 @@ TABLE: tuple[Format, ...] = (
     Format(".epub", "an EPUB book", "application/epub+zip", office.OFFICE[".epub"]),
     Format(".pdf", "a PDF", "text/plain; charset=utf-8", _pdf, "pypdf", ".txt",
            "comes out as plain text, without pictures, tables, columns and fonts"),
-    _text_format(".srt", "a SubRip file", "application/x-subrip", _srt),
+    _text_format(".srt", "a SubRip file", "application/x-subrip", subtitles.timed),
     _text_format(".vtt", "a WebVTT file", "text/vtt", _vtt),
+    _text_format(".ass", "a SubStation file", "text/x-ass", subtitles.ass, "pysubs2"),
+    _text_format(".ssa", "a SubStation file", "text/x-ssa", _ssa, "pysubs2"),
+    _text_format(".sub", "a MicroDVD file", "text/x-microdvd", subtitles.sub, "pysubs2"),
     _text_format(".csv", "a table", "text/csv", values.table),
     _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
     _text_format(".json", "a JSON file", "application/json", values.json_values),

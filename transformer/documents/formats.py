@@ -21,7 +21,7 @@ from transformer.documents import (
     guess,
     html,
     markdown,
-   
+    notebook,
     office,
     subtitles,
     values,
@@ -109,6 +109,8 @@ _tsv = functools.partial(values.table, delimiter="\t")
 TABLE: tuple[Format, ...] = (
     _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
     _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
+                 "markdown_it"),
+    _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.opened,
                  "markdown_it"),
     _text_format(".html .htm", "an HTML page", "text/html", _page),
     Format(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document",

@@ -34,14 +34,21 @@ _PARSED = re.compile(
     r"""(?P<name>=?+[^\s/>=]++|=)(?P<is>\s*+=\s*+)?+"""
     r"""(?P<value>(?(is)(?:"[^"]*+"|'[^']*+'|[^\s>]*+)))"""
 )
+# Tags of Jinja, Twig, Liquid, Handlebars, Hugo and ERB.
+TEMPLATE = (
+    r"\{{2,3}[^{}]*+\}{2,3}|\{%(?:[^%{]++|%(?!\})|\{(?!%))*+%\}|\{#[^{}#]++#\}"
+    r"|<%(?:[^%<]++|%(?!>)|<(?!%))*+%>"
+)
 _HTML_PIECE, _XML_PIECE = (
     re.compile(
-        rf"(?P<text>(?:[^<]++|<(?![A-Za-z/!?]))++)|(?P<tag>{_TAG.pattern})"
-        rf"|(?P<kept>(?s:<!--(?:-?>|.*?--!?>)|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
+        rf"(?P<kept>{template}"
+        rf"|(?s:<!--(?:-?>|.*?--!?>)|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
+        rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![A-Za-z/!?])))++)|(?P<tag>{_TAG.pattern})"
         r"|(?P<block><(?!/?[A-Za-z]|!--|!\[CDATA\[|\?)[^>]*+>)"
     )
-    for cdata, instruction in ((">", ">"), (r"\]\]>", r"\?>"))
+    for cdata, instruction, template in ((">", ">", TEMPLATE), (r"\]\]>", r"\?>", r"(?!)"))
 )
+_IN_RAW = re.compile(f"({TEMPLATE})")
 _NAME = re.compile(r"</?[^\s/>]*+")
 _ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -106,7 +113,8 @@ def scan(text: str, is_xml: bool) -> Iterator[Token]:
             end_tag = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(text, place)
             if not end_tag:
                 break
-            yield Token(text[place : end_tag.start()], "text")
+            for number, source in enumerate(_IN_RAW.split(text[place : end_tag.start()])):
+                yield Token(source, "kept" if number % 2 else "text")
             place = end_tag.start()
     if place < len(text):
         yield Token(text[place:], "block")  # what never ends

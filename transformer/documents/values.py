@@ -13,9 +13,9 @@ from transformer.config import UserError
 from transformer.documents.passages import Options, Written
 from transformer.documents.slices import Slices
 
-_JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
+JSON_SIGN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
-_KEY = re.compile(r"\s*+:")
+JSON_KEY = re.compile(r"\s*+:")
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
@@ -91,7 +91,7 @@ _decoded = json.JSONDecoder(strict=False).decode
 def _json_strings(text: str, options: Options) -> Written:
     slices = Slices(text)
     key, keys, known = "", list[str](), dict[str, None]()
-    for match in _JSON.finditer(text):
+    for match in JSON_SIGN.finditer(text):
         sign = match.group()
         if sign in "{[":
             keys.append(key)
@@ -99,7 +99,7 @@ def _json_strings(text: str, options: Options) -> Written:
             key = keys.pop()
         elif sign[0] == '"':
             said = _decoded(sign)
-            if _KEY.match(text, match.end()) and keys:
+            if JSON_KEY.match(text, match.end()) and keys:
                 key = said
                 continue
             known[key] = None

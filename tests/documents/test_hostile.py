@@ -37,7 +37,8 @@ HTML = ('"<a ', "<!--", "<a b='", "</", "<![CDATA[", '<a b=">" ', "<title>", "<b
         "a &lt;7/&gt;<img>", "<p>&lt;0/>", "a <b>b. </b>", "<p translate=no>a")  # fmt: skip
 HOSTILE = {
     ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
-              "<b>" * N + "x<i>y</i>" + "</b>" * N, "{{" * N, "{% a" * N, "<% a" * N, "{# a" * N],
+              "<b>" * N + "x<i>y</i>" + "</b>" * N, "{{" * N, "{% a" * N, "<% a" * N, "{# a" * N,
+              "<b>1&nbsp;a</b> b" * N],
     ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000,
             "{{" * N, "$a" * N, "[^" * N, "$$ a " * N,
             ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N, "{%" * N, "<%a" * N,

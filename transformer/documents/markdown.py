@@ -17,6 +17,7 @@ from transformer.config import UserError
 from transformer.documents import html, values
 from transformer.documents.passages import Options, Unit, Written
 from transformer.documents.slices import Slices
+from transformer.documents.tokens import TEMPLATE
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -32,14 +33,14 @@ _BOX = r"\[!\w++\]|(?:!!!|\?\?\?\+?)[ \t]++[\w-]++|:{3,}+[ \t]*+[\w-]*+"  # begi
 _VALUE = r"""(?:"[^"\n]*+"|'[^'\n]*+'|[^\s[\]"']++)"""
 _SHORT = rf"\[/[a-z][\w-]*+\]|\[[a-z][\w-]*+(?:\s++[\w-]++={_VALUE})++\s*+/?\](?![(\[:])"
 _SIGNS = re.compile(
-    rf"(?<![^\n])(?:{_BOX})|{html.TEMPLATE}|{_SHORT}|"
+    rf"(?<![^\n])(?:{_BOX})|{TEMPLATE}|{_SHORT}|"
     r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{[#.:%][^{}\n]*+\}"
     r"|\$\$[^$]++\$\$|\$(?=\S)[^$\n]*[^$\s]\$(?!\d)"
     r"|\\begin\{(?P<formula>\w++\*?)\}[\s\S]{0,2000}?\\end\{(?P=formula)\}"
     r"|!?\[\[(?:[^\[\]|\n]++\|(?P<label>[^\[\]|\n]++)|[^\[\]\n]++)\]\](?!\()"  # of a wiki
     r"|==(?P<marked>(?![\s=])[^=\n]++(?<!\s))==(?!=)"
 )
-_OWN = re.compile(rf"(?:{html.TEMPLATE}|{_SHORT})[ \t]*+(?:\n|\Z)")  # alone on a line
+_OWN = re.compile(rf"(?:{TEMPLATE}|{_SHORT})[ \t]*+(?:\n|\Z)")  # alone on a line
 _LINE = re.compile(rf"\[[^\[\]\n]++\]:|:\s|{_BOX}")  # or a note, an address, a definition
 _BOXED = re.compile(_BOX)
 _TARGET = r"""(?:\((?:[^()"'\\\n]++|\\.|"[^"]*+"|'[^']*+'|\([^()]*+\)|['"])*+\)|\[[^\[\]]*+\])?+"""

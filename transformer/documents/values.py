@@ -6,47 +6,64 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from transformer.config import UserError
 from transformer.documents.passages import Options, Written
 from transformer.documents.slices import Slices
+from transformer.text.markup import Span
 
 JSON_SIGN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
 JSON_KEY = re.compile(r"\s*+:")
+_STOP = re.compile(r"[,;]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.-][A-Za-z0-9]+)*")  # of a column
+_CODED = re.compile(r"[a-z]|Id$|ID$|.*_|.*[a-z][A-Z]")  # for programs, not for people
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
 
 
 def table(text: str, options: Options, delimiter: str = "") -> Written:
-    """The cells of a table; with named columns the first row and all others stay."""
+    """The cells of a table; with named columns the first row and all others stay.
+
+    So does a first row of names for programs."""
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t|", key=first.count)
     field = re.compile(
         rf'("(?:[^"]++|"")*+"[^{re.escape(delimiter)}\r\n]*+|[^{re.escape(delimiter)}\r\n]*+)'
         rf"([{re.escape(delimiter)}]|\r?\n|\r|\Z)"
     )
-    slices = Slices(text)
-    asked: set[int] | None = None
-    names: list[str] = []
-    row, column = 0, 0
+    rows: list[list[tuple[Span, str, bool]]] = [[]]
     for match in field.finditer(text):
         value, end = match.groups()
         is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
         said = value[1:-1].replace('""', '"') if is_quoted else value
-        if options.columns and row == 0:
-            names.append(said.strip())
-        elif asked is None or column in asked:
-            slices.translate(*match.span(1), said, _cell(is_quoted, delimiter))
-        column += 1
+        rows[-1].append((match.span(1), said, is_quoted))
         if end != delimiter:
-            if options.columns and row == 0:
-                asked = _columns(names, options.columns)
-            row, column = row + 1, 0
+            rows.append([])
+    names = [said.strip() for _, said, _ in rows[0]]
+    asked = _columns(names, options.columns) if options.columns else range(len(text) + 1)
+    is_headed = options.columns or _is_header(
+        names, [said for row in rows[1:] for _, said, _ in row]
+    )
+    slices = Slices(text)
+    for row in rows[1 if is_headed else 0 :]:
+        for column, (span, said, is_quoted) in enumerate(row):
+            if column in asked:
+                slices.translate(*span, said, _cell(said, is_quoted, delimiter))
     return slices.written()
+
+
+def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
+    """Whether a first row has names for programs, and what is below it is of another kind."""
+    return (
+        len(names) == len({*names}) > 1
+        and all(map(_NAME.fullmatch, names))
+        and any(map(_CODED.match, names))
+        and not all(_NAME.fullmatch(cell) for cell in cells if cell)
+    )
 
 
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
@@ -62,8 +79,13 @@ def _check_known(kind: str, known: Collection[str], asked: Iterable[str]) -> Non
         )
 
 
-def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+def _cell(said: str, is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+    stops = _STOP.findall(said)
+
     def render(text: str) -> str:
+        if len(_STOP.findall(text)) <= len(stops):  # a semicolon comes out as a comma
+            own = iter(stops)
+            text = _STOP.sub(lambda _: next(own), text)
         signs = (delimiter, "\n", "\r", *('"' if delimiter != "\t" else ""))
         must = any(sign in text for sign in signs) or text[:1] == '"'
         return '"' + text.replace('"', '""') + '"' if is_quoted or must else text

@@ -3,7 +3,30 @@
 from collections.abc import Callable
 
 from transformer.documents.messages import Message
-from transformer.documents.passages import Passage, Unit, Written, has_words, saying
+from transformer.documents.passages import (
+    KEPT,
+    About,
+    Line,
+    Passage,
+    Told,
+    Unit,
+    Written,
+    has_words,
+    saying,
+)
+from transformer.text.markup import MarkedText
+
+
+def spoken(said: str, say: Callable[[str], None]) -> list[Unit]:
+    """The passages of a text or a message, if it has words; it is said again with the last."""
+    message = Message(said)
+    if message.units:
+        return [*message.spoken(say)]
+    return [] if message or not has_words(said) else [(Passage(said), saying(say))]
+
+
+class Source(str):
+    """What stays in a line as it is written."""
 
 
 class Slices:
@@ -22,18 +45,44 @@ class Slices:
 
     def translate(self, start: int, stop: int, said: str, render: Callable[[str], str]) -> None:
         """A slice that says a text or a message; without words, or without a change, it stays."""
-        message = Message(said)
-        if not message.units and (message or not has_words(said)):
-            return
         source = self._text[start:stop]
-        place = self.replace(start, stop, source)
+        place = len(self._parts) + 1
 
         def say(text: str) -> None:
             self._parts[place] = source if text == said else render(text)
 
-        self.units += message.spoken(say) if message.units else [(Passage(said), saying(say))]
+        if units := spoken(said, say):
+            self.replace(start, stop, source)
+            self.units += units
 
-    def written(self) -> Written:
+    def insert(self, place: int, ahead: str, said: str, render: Callable[[str], str]) -> None:
+        """Adds a text that is translated, with something ahead of it, behind the last slice."""
+        self.replace(place, place, ahead)
+        number = self.replace(place, place, render(said))
+
+        def say(text: str) -> None:
+            self._parts[number] = render(text)
+
+        self.units += spoken(said, say)
+
+    def line(
+        self, start: int, stop: int, line: Line["Source"], render: Callable[[str], str]
+    ) -> None:
+        """A slice in which something stays as it is written: what stays in a line are sources."""
+        if not has_words(KEPT.sub("", line.passage.text)):
+            return
+        place = self.replace(start, stop, self._text[start:stop])
+
+        def put(marked: MarkedText) -> None:
+            if pieces := line.written(marked):
+                own = (part for _, parts in pieces for part in parts)
+                self._parts[place] = "".join(
+                    part if isinstance(part, Source) else render(part) for part in own
+                )
+
+        self.units.append((line.passage, put))
+
+    def written(self, about: About = About()) -> Written:  # noqa: B008
         """The passages, and the text with their translations."""
         rest = self._text[self.end :]
-        return self.units, lambda: "".join([*self._parts, rest])
+        return Told(self.units, about), lambda: "".join([*self._parts, rest])

@@ -169,11 +169,14 @@ def qt(text: str, options: Options) -> Written:
             if is_done or not sources or file.values(place).get("type") in ("vanished", "obsolete"):
                 continue
             span = sources[0][0] + 1, sources[0][1]
-            for first, last in forms or [(place, stop)]:
+            for number, (first, last) in enumerate(forms or [(place, stop)]):
                 inner = file.tokens[first]
                 is_empty = inner.kind == "empty"
                 inner.source = f"{inner.source.removesuffix('/>')}>" if is_empty else inner.source
                 file.clear(first + 1, last)
-                _translate(file, first, span, "", f"</{inner.name}>" if is_empty else "")
+                copies = file.add(first, *span, "", f"</{inner.name}>" if is_empty else "")
+                for copy in copies:  # as in file(s)
+                    copy.source = copy.source.replace("(s)", "s" if number else "")
+                file.units += xml.spoken(copies, _LANGUAGE) or html.lines(copies, _LANGUAGE)
             tag.source = tag.source.replace(' type="unfinished"', "")
     return file.written(about)

@@ -1,5 +1,6 @@
 """Texts of which some slices are translated: values, entries of catalogues, lines."""
 
+import re
 from collections.abc import Callable
 
 from transformer.documents.messages import Message
@@ -16,13 +17,30 @@ from transformer.documents.passages import (
 )
 from transformer.text.markup import MarkedText
 
+# The sign ahead of the letter that chooses an entry of a menu: &File, E&xit, _File.
+_ACCELERATOR = re.compile(
+    r"(?:^|(?<=[\s(]))[&_](?=[^\W\d_])(?!\w++[;_])|(?<=[A-Za-z])&(?=[a-z])(?!\w++;)|(?<=\b[A-Z])_(?=[a-z])"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
 
 def spoken(said: str, say: Callable[[str], None]) -> list[Unit]:
     """The passages of a text or a message, if it has words; it is said again with the last."""
     message = Message(said)
     if message.units:
         return [*message.spoken(say)]
-    return [] if message or not has_words(said) else [(Passage(said), saying(say))]
+    if message or not has_words(said):
+        return []
+    signs = [*_ACCELERATOR.finditer(said)]
+    if len(signs) != 1 or said.count(signs[0].group()) != 1:
+        return [(Passage(said), saying(say))]
+    sign = signs[0].group()
+    plain = said.replace(sign, "")
+
+    def say_again(text: str) -> None:
+        say(said if text == plain else _LETTER.sub(lambda letter: sign + letter[0], text, count=1))
+
+    return [(Passage(plain), saying(say_again))]
 
 
 class Source(str):

@@ -8,9 +8,9 @@ from html import escape
 from xml.parsers import expat
 
 from transformer.config import UserError
-from transformer.documents import html
+from transformer.documents import html, slices
 from transformer.documents.html import Language, Token
-from transformer.documents.passages import About, Told, Unit, Written
+from transformer.documents.passages import About, Told, Unit, Written, unescape
 
 CDATA = "<![CDATA[", "]]>"
 _has_bare = functools.lru_cache(maxsize=1)(re.compile(r"&(?!#?\w+;)").search)
@@ -136,7 +136,7 @@ class Elements:
                 self.clear(place, place + 1)
                 self._added[place] = inside
             pieces += inside or [self.tokens[place]]
-        self.units += html.lines(pieces, self.language)
+        self.units += spoken(pieces, self.language) or html.lines(pieces, self.language)
 
     def add(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
@@ -166,6 +166,19 @@ def _inside(token: Token) -> list[Token]:
     inside = [*html.scan(token.source[len(CDATA[0]) : -len(CDATA[1])], is_xml=False)]
     is_page = any(piece.kind != "text" for piece in inside)
     return [Token(CDATA[0], "block"), *inside, Token(CDATA[1], "block")] if is_page else []
+
+
+def spoken(tokens: list[Token], language: Language) -> list[Unit]:
+    """The passages of a text alone, which may be a message or have a letter that chooses it."""
+    if [token.kind for token in tokens] != ["text"]:
+        return []
+    source = tokens[0].source
+
+    def say(text: str) -> None:
+        tokens[0].source = source if text == said else language.write(text, source)
+
+    said = unescape(source) if tokens[0].said is None else tokens[0].said
+    return slices.spoken(said, say)
 
 
 def write(text: str, source: str) -> str:

@@ -125,8 +125,8 @@ def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
         (".md", "# a\r\rb &amp;#60; c\r- d", "# A\r\rB &amp;#60; C\r- D"),
         (".po", ' msgid "a"\n msgstr ""\n', ' msgid "a"\n msgstr "A"\n'),
         (".srt", CUE.replace("00:0", "-00:0") + "a\n", CUE.replace("00:0", "-00:0") + "A\n"),
-        (".xliff", "<source>a</source><!-- b --><target/>",
-         "<source>a</source><!-- b --><target>A</target>"),
+        (".xliff", "<b><source>a</source><!-- b --><target/></b>",
+         "<b><source>a</source><!-- b --><target>A</target></b>"),
     ],
     ids=lambda value: value[:9].strip(),
 )  # fmt: skip
@@ -193,7 +193,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),
         (".pdf", b"x", "expected a PDF, got PdfStreamError"),
         (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
-        (".xliff", b"<source>a", "expected an end of <source>"),
+        (".xliff", b"<source>a", "expected sound XML: no element found: line 1, column 9"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

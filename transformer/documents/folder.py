@@ -9,7 +9,7 @@ from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats, guess
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options, encoding_of
+from transformer.documents.passages import Options, encoding_of, language_of
 from transformer.translation.directions import Directions
 
 LARGEST = 2**30  # bytes of a file: it is held in memory, and more than once
@@ -115,11 +115,17 @@ def translate_document(
     if job.source.stat().st_size > LARGEST:
         raise UserError(f"expected a file of at most {LARGEST >> 20} MiB")
     content = job.source.read_bytes()
-    passages = formats.read(content, job.ending, options).passages
+    document = formats.read(content, job.ending, options)
+    passages, named = document.passages, document.about
     started(len(passages))
     source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
+    for direction in opened.available:  # what a file names is surer than what it looks like
+        if (direction[0] if named.source else direction[1]) == language_of(
+            named.source or named.target
+        ):
+            source, target = direction
     translator, plain = opened.translator((source, target)), opened.plain((source, target))
-    warnings = dict.fromkeys(filter(None, [formats.format_of(job.ending).note]))
+    warnings = dict.fromkeys(named.notes)
 
     def translate(texts: Sequence[str]) -> list[str]:
         results = translator.translate(texts, decode)

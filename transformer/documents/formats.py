@@ -18,15 +18,19 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents import (
     catalogues,
+    gettext,
     guess,
     html,
+    keyed,
     markdown,
     notebook,
     office,
+    resources,
     subtitles,
     values,
 )
 from transformer.documents.passages import (
+    About,
     Opened,
     Options,
     Passage,
@@ -63,6 +67,7 @@ class Document:
 
     passages: tuple[Passage, ...]
     write: Callable[[Sequence[MarkedText]], bytes]
+    about: About
 
 
 def _text(text: str, options: Options) -> Written:
@@ -137,11 +142,25 @@ TABLE: tuple[Format, ...] = (
     _text_format(".csv", "a table", "text/csv", values.table),
     _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
     _text_format(".json", "a JSON file", "application/json", values.json_values),
+    _text_format(".arb", "a Flutter file", "application/json", values.arb),
     _text_format(".jsonl", "a JSON Lines file", "application/jsonl", values.json_lines),
     _text_format(".yaml .yml", "a YAML file", "application/yaml", values.yaml_values, "yaml"),
-    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", catalogues.po_file),
     _text_format(".xliff .xlf", "an XLIFF file", "application/xliff+xml", catalogues.xliff),
+    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
+           "polib"),
+    Format(".pot", "a PO template", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
+           "polib", ".po"),
     _text_format(".tmx", "a TMX file", "application/x-tmx+xml", catalogues.tmx),
+    _text_format(".properties", "Java properties", "text/x-java-properties", keyed.properties,
+                 "javaproperties"),
+    _text_format(".strings", "Apple strings", "text/plain", keyed.strings),
+    _text_format(".ini", "an INI file", "text/plain", keyed.ini, "iniparse"),
+    _text_format(".php", "PHP strings", "application/x-php", keyed.php, "tree_sitter_php"),
+    _text_format(".ftl", "a Fluent file", "text/plain", keyed.fluent, "fluent"),
+    _text_format(".ts", "a Qt file", "application/x-linguist", catalogues.qt),
+    _text_format(".xml", "Android strings", "application/xml", resources.android),
+    _text_format(".resx .resw", "a .NET resource", "application/xml", resources.resx),
+    _text_format(".stringsdict", "Apple plurals", "application/xml", resources.stringsdict),
 )  # fmt: skip
 FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in kind.endings.split()}
 # What people have, and how it gets a form that is read.
@@ -195,29 +214,32 @@ def format_of(ending: str) -> Format:
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008
     """Opens a file by the ending of its name; UserError for one that cannot be read."""
     kind = format_of(suffix)
-    units, finish = _opened(kind, content, options)
+    units, finish, about = _opened(kind, content, options)
 
     def write(translations: Sequence[MarkedText]) -> bytes:
         for (_, put), marked in zip(units, translations, strict=True):
             put(marked)
         written = finish()
-        if isinstance(content, bytes) and not kind.written:
+        if isinstance(content, bytes):
             try:
-                _opened(kind, written, replace(options, max_bytes=2 * options.max_bytes))
+                larger = replace(options, source="", target="", max_bytes=2 * options.max_bytes)
+                _opened(FORMATS.get(kind.written, kind), written, larger)
             except UserError as error:
                 message = f"nothing is written, for it could not be read again: {error}"
                 raise UserError(message) from None
         return written
 
-    return Document(tuple(passage for passage, _ in units), write)
+    return Document(tuple(passage for passage, _ in units), write, about)
 
 
 def _opened(
     kind: Format, content: bytes | str, options: Options
-) -> tuple[list[Unit], Callable[[], bytes]]:
+) -> tuple[list[Unit], Callable[[], bytes], About]:
     try:
         units, finish = kind.open(content, options)
-        return list(units), finish
+        about: About = getattr(units, "about", About())
+        notes = tuple(filter(None, [kind.note, *about.notes]))
+        return list(units), finish, replace(about, notes=notes)
     except UserError:
         raise
     except DEFECTS as error:

@@ -5,7 +5,7 @@ with code and pictures, which stay, as <0/>. Tags, comments and scripts are left
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -57,6 +57,7 @@ class Language:
     computed: str = ""  # an attribute of what an office program computes, which stays
     is_xml: bool = True
     write: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
+    is_spaced: bool = False  # white space counts everywhere
 
 
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
@@ -100,10 +101,15 @@ def tokens_of(text: str, language: Language, source: str = "") -> list[Token]:
     """
     if language.is_xml and _ENTITIES.match(text):
         raise UserError("expected XML without entities of its own in the file")
+    return grouped(scan(text, language.is_xml), language, source)
+
+
+def grouped(pieces: Iterable[Token], language: Language, source: str = "") -> list[Token]:
+    """Tokens with each element that stays as one."""
     tokens: list[Token] = []
     inside: list[Token] = []
     depth = 0
-    for token in scan(text, language.is_xml):
+    for token in pieces:
         if not inside and not _is_kept(token, language, source):
             tokens.append(token)
             continue
@@ -163,7 +169,7 @@ def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, 
         ):
             continue
         if start < i and (depth > 0 or not language.only):
-            yield range(start, i), pre > 0
+            yield range(start, i), pre > 0 or language.is_spaced
         start = i + 1
         change = {"open": 1, "close": -1}.get(token.kind, 0)
         depth += change if token.name in language.only else 0

@@ -83,7 +83,8 @@ def attributes(tag: str) -> dict[str, Span]:
 
 
 def values_of(tag: str) -> dict[str, str]:
-    """The attributes of a tag that have a value."""
+    """The attributes of a tag, or of what begins with one, that have a value."""
+    tag = match.group() if (match := TAG.match(tag)) else tag
     return {
         name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
         for name, (a, b) in attributes(tag).items()

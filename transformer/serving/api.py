@@ -16,7 +16,13 @@ import numpy
 from transformer.config import ServeConfig
 from transformer.documents import formats, guess
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import Options, Packed, Passage, encoding_of
+from transformer.documents.passages import (
+    Options,
+    Packed,
+    Passage,
+    encoding_of,
+    language_of,
+)
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
@@ -167,7 +173,9 @@ class Api:
         options = Options("" if source == "auto" else source, target, columns)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detected(_beginning(passages))[0]["language"]
+            named = language_of(passages.about.source)
+            is_known = any(named == pair[0] for pair in self._pairs)
+            source = named if is_known else detected(_beginning(passages))[0]["language"]
             options = Options(source, target, columns)
             passages = await self._workers.read(content, suffix, options)
         size = check_size((p.text for p in passages), self._limits.file_char_limit)
@@ -183,7 +191,7 @@ class Api:
         kept = f"{secrets.token_urlsafe(24)}{kind.written or suffix}"
         shown = f"{stem}_{target}{kind.written or named}"
         await asyncio.to_thread(self._outbox.put, kept, written, shown)
-        return kept, [*filter(None, [kind.note]), *warnings][:MOST_WARNINGS]
+        return kept, [*passages.about.notes, *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files and pages, and drops translated files."""

@@ -171,6 +171,7 @@ FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in ki
 REFUSED: Mapping[str, str] = {
     ".doc": "a Word 97 document, which is saved as .docx",
     ".rtf": "an RTF document, which is saved as .docx or .odt",
+    ".rst": "a reStructuredText document, which is converted to .md or .html by pandoc",
     ".adoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
     ".asciidoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
     ".xls": "an Excel 97 workbook, which is saved as .xlsx",

@@ -58,8 +58,8 @@ HOSTILE = {
                f"<source>{''.join(f'a<bx id={n!r}/>b<ex rid={n!r}/>' for n in map(str, range(N)))}"
                "</source>"],
     ".tmx": ["<tu>" * N + "</tu>" * N, "<tu><tuv xml:lang='es'>a</tuv>" * N + "</tu>" * N],
-    ".xml": ["<string>" * N, f"<r>{'<string>a b</string>' * N}</r>", "<a>" * N + "</a>" * N,
-             *(f"<r><string>{unit * N}</string></r>" for unit in
+    ".xml": ["<string>" * N, "<resources>" + "<string>a b</string>" * N + "</resources>", "<a>" * N,
+             *(f"<resources><string>{unit * N}</string></resources>" for unit in
                ("<b>a</b>", "\\", '"a ', "<![CDATA[<b>a &]]>", "a&amp; ", " ")),
              "<plurals>" + "<item quantity='other'>a b</item>" * N + "</plurals>"],
     ".resx": [f"<r>{'<data><value>a b</value></data>' * N}</r>",
@@ -180,7 +180,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
 @pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
-        (".exe", b"x", r"expected a file that ends in .txt, .*, got '.exe'"),
+        (".exe", b"x", r"expected a file that ends in .txt, .*; got '.exe'"),
         (".txt", b"\xff\xfb\x00", "expected UTF-8 text in the file, got other bytes at 0"),
         (".srt", b"1\nnonsense", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
         (".html", b"a\0b", "got a zero byte"),

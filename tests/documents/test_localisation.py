@@ -119,11 +119,13 @@ def test_a_file_for_other_languages_is_refused(
 def test_a_finished_file_stays_as_it_is() -> None:
     for name in ("a.xlf", "b.xlf", "a.tmx", "a.ts", "a.po"):
         assert translated(FILES[name][1], name) == FILES[name][1]
+        about = read(FILES[name][1].encode(), name[1:], EN_ES).about
+        assert about.notes[-1] == "nothing in it is to be translated"
 
 
 def test_translations_that_repeat_their_source_are_told_of() -> None:
     (note,) = read(FILES["a.xlf"][0].encode(), ".xlf").about.notes
-    assert note == "1 translations in the file repeat their source, and are left as they are"
+    assert note == "translations that repeat their source are left as they are: 1"
     assert not read(FILES["b.xlf"][0].encode(), ".xlf").about.notes
 
 
@@ -190,6 +192,7 @@ def test_a_translation_brings_no_syntax(name: str) -> None:
         ("a.arb", "[]", "expected messages by their keys"),
         ("a.po", "hola", "expected a PO file: Syntax error"),
         ("a.resx", "<root><data>", "expected sound XML: no element found"),
+        ("a.xml", "<note>Hello</note>", "expected <resources> of Android in .xml"),
         ("a.xml", "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "without entities of its own"),
     ],
 )

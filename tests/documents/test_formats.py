@@ -183,7 +183,7 @@ FILES = [
     case(".html", '<p translate="no">no</p><p class="notranslate">no <i>no</i></p>uno'),
     case(".html",
          '<input placeholder="uno" value="no"><input type=submit value="dos">'
-         '<textarea title=tres>no</textarea><meta name="description" content="cuatro cinco">',
+         '<textarea title=tres>uno</textarea><meta name="description" content="cuatro cinco">',
          ("=TRES", '="TRES"')),
     case(".html",
          '<meta property="og:title" content="uno"><optgroup label="dos">'

@@ -28,6 +28,10 @@ MEMBERS = {
 }
 N = 8_000
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n"
+DIALOGUE = "Dialogue: 0,0:00:01.00,0:00:02.00,a,,0,0,0,,"
+CELL = '{"cell_type": "markdown", "source": "a"}'
+MAIL, PART = "From: a\n", "--b\nContent-Type: text/plain\n\na\n"
+PARTS = "Content-Type: multipart/a; boundary=b\n\n"
 RUN = "<r><t>a. </t></r>"
 SPAN = "<text:span>a. </text:span>b "
 LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 99))
@@ -35,14 +39,31 @@ HTML = ('"<a ', "<!--", "<a b='", "</", "<![CDATA[", '<a b=">" ', "<title>", "<b
         "a &lt;7/&gt;<img>", "<p>&lt;0/>", "a <b>b. </b>", "<p translate=no>a")  # fmt: skip
 HOSTILE = {
     ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
-              "<b>" * N + "x<i>y</i>" + "</b>" * N],
+              "<b>" * N + "x<i>y</i>" + "</b>" * N, "{{" * N, "{% a" * N, "<% a" * N, "{# a" * N,
+              "<b>1&nbsp;a</b> b" * N],
     ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000,
             "{{" * N, "$a" * N, "[^" * N, "$$ a " * N,
-            ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N],
+            ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N, "{%" * N, "<%a" * N,
+            "[a b=" * N, "==a" * N, "[[a|" * N, "\\begin{a}" * N, "---\ntitle: [" + "a" * N],
+    ".ipynb": [f'{{"cells": [{f"{CELL}," * 2_000}{CELL}]}}',
+               '{"cells": [{"cell_type": "markdown", "source": [' + '"a\\n", ' * N + '"b"]}]}'],
     ".srt": [CUE + f"a{line}\n{line}b" for line in
              (" " * 60_000, "<i>" * N, "{\\" * N, "-" * 60_000, "</i>" * N, "<i>a</i> b\n" * N,
               "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
     ".vtt": [CUE + "&lt;1/&gt; <c>a</c>" * N],
+    ".ass": [f"[Events]\n{DIALOGUE}{text}\n" for text in
+             ("{" * N, "a{\\i1}" * N, "\\N" * N + "a", "- a\\N" * N, "a" + " " * 60_000 + "b",
+              "[a" * N, "{\\k1}" * N)] + [f"[Events]\n{DIALOGUE}a b\n" * N, DIALOGUE * N],
+    ".sub": ["{1}{2}" + text for text in
+             ("{" * N, "|" * N + "a", "- a|" * N, "(a" * N, ">" * N)] + ["{1}{2}a b\n" * N],
+    ".tex": [*(unit * (N // 8) for unit in
+               ("{\\bf a}", "\\'", "$", "\\footnote{a} b", "\\foo{a}[b] ", "\\foo[",
+                "\\item[a] b\n", "[a", "&", "a~b ", "%\n",
+                "\\begin{a}[b]{c}d\\end{a}", "\\begin{minted}")),
+             "{" * N, "\\begin{a}" * N, "a" + " " * 60_000 + "b", "\n \n" * N + "a"],
+    ".eml": [MAIL + text for text in
+             ("\n" + "a\n" * N, "\n" + "> " * N + "a", f"{PARTS}{PART * 999}",
+              "Subject: " + "=?utf-8?q?a?= " * N + "\n\na", "a: b\n" * N + "\na")],
     ".csv": ['"' * 60_001, '"a,' * 20_000, "a," * N + "\n" + "b," * N],
     ".json": ['["' + "\\\\" * 50_000 + '"]', '{"a": "b", ' * N, "[1e" + "9" * N + "]",
               *(f'["{unit * N}{end * N}"]' for unit, end in

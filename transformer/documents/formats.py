@@ -22,7 +22,10 @@ from transformer.documents import (
     guess,
     html,
     keyed,
+    latex,
+    mail,
     markdown,
+    notebook,
     office,
     resources,
     subtitles,
@@ -106,28 +109,40 @@ def _text_format(
 
 
 _page = functools.partial(html.opened, language=html.HTML)
-_srt = functools.partial(subtitles.opened, is_vtt=False)
-_vtt = functools.partial(subtitles.opened, is_vtt=True)
+_vtt = functools.partial(subtitles.timed, is_vtt=True)
+_ssa = functools.partial(subtitles.ass, kind="ssa")
 _tsv = functools.partial(values.table, delimiter="\t")
 # All that is said of the formats anywhere comes from here: help, settings of the server, tables.
 TABLE: tuple[Format, ...] = (
     _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
     _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
                  "markdown_it"),
+    Format(".eml", "an e-mail", "message/rfc822", mail.opened),
+    _text_format(".tex", "a LaTeX file", "application/x-tex", latex.opened, "pylatexenc"),
+    _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.opened,
+                 "markdown_it"),
     _text_format(".html .htm", "an HTML page", "text/html", _page),
     Format(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document",
            office.OFFICE[".docx"], "lxml"),
     Format(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text",
            office.OFFICE[".odt"]),
+    Format(".odp", "an OpenDocument presentation",
+           "application/vnd.oasis.opendocument.presentation", office.OFFICE[".odp"]),
+    Format(".ods", "an OpenDocument spreadsheet",
+           "application/vnd.oasis.opendocument.spreadsheet", office.OFFICE[".ods"]),
     Format(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation",
            office.OFFICE[".pptx"], "lxml"),
     Format(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet",
            office.OFFICE[".xlsx"], "lxml"),
     Format(".epub", "an EPUB book", "application/epub+zip", office.OFFICE[".epub"]),
+    _text_format(".fb2", "a FictionBook", "application/x-fictionbook+xml", office.fiction_book),
     Format(".pdf", "a PDF", "text/plain; charset=utf-8", _pdf, "pypdf", ".txt",
            "comes out as plain text, without pictures, tables, columns and fonts"),
-    _text_format(".srt", "a SubRip file", "application/x-subrip", _srt),
+    _text_format(".srt", "a SubRip file", "application/x-subrip", subtitles.timed),
     _text_format(".vtt", "a WebVTT file", "text/vtt", _vtt),
+    _text_format(".ass", "a SubStation file", "text/x-ass", subtitles.ass, "pysubs2"),
+    _text_format(".ssa", "a SubStation file", "text/x-ssa", _ssa, "pysubs2"),
+    _text_format(".sub", "a MicroDVD file", "text/x-microdvd", subtitles.sub, "pysubs2"),
     _text_format(".csv", "a table", "text/csv", values.table),
     _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
     _text_format(".json", "a JSON file", "application/json", values.json_values),
@@ -156,6 +171,9 @@ FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in ki
 # What people have, and how it gets a form that is read.
 REFUSED: Mapping[str, str] = {
     ".doc": "a Word 97 document, which is saved as .docx",
+    ".rtf": "an RTF document, which is saved as .docx or .odt",
+    ".adoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
+    ".asciidoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
     ".xls": "an Excel 97 workbook, which is saved as .xlsx",
     ".ppt": "a PowerPoint 97 file, which is saved as .pptx",
     ".pages": "a Pages document, which is exported as .docx",

@@ -6,7 +6,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from json import scanner
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents.passages import About, Options, Written, agreed
 from transformer.documents.slices import Slices
+from transformer.text.markup import Span
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
 # Keys whose values of one small word are for the program.
@@ -22,6 +23,9 @@ _CODES = re.compile(
     r"|locale|lang|language|format|colou?r|style|variant|target|name_?space)"
 )
 _WORD = re.compile(r"[a-z\d]+(?:[-_./:][a-z\d]+)*")
+_STOP = re.compile(r"[,;]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.-][A-Za-z0-9]+)*")  # of a column
+_CODED = re.compile(r"[a-z]|Id$|ID$|.*_|.*[a-z][A-Z]")  # for programs, not for people
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
@@ -33,31 +37,44 @@ def is_code(key: str, said: str) -> bool:
 
 
 def table(text: str, options: Options, delimiter: str = "") -> Written:
-    """The cells of a table; with named columns the first row and all others stay."""
+    """The cells of a table; with named columns the first row and all others stay.
+
+    So does a first row of names for programs."""
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t|", key=first.count)
     field = re.compile(
         rf'("(?:[^"]++|"")*+"[^{re.escape(delimiter)}\r\n]*+|[^{re.escape(delimiter)}\r\n]*+)'
         rf"([{re.escape(delimiter)}]|\r?\n|\r|\Z)"
     )
-    slices = Slices(text)
-    asked: set[int] | None = None
-    names: list[str] = []
-    row, column = 0, 0
+    rows: list[list[tuple[Span, str, bool]]] = [[]]
     for match in field.finditer(text):
         value, end = match.groups()
         is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
         said = value[1:-1].replace('""', '"') if is_quoted else value
-        if options.columns and row == 0:
-            names.append(said.strip())
-        elif asked is None or column in asked:
-            slices.translate(*match.span(1), said, _cell(is_quoted, delimiter))
-        column += 1
+        rows[-1].append((match.span(1), said, is_quoted))
         if end != delimiter:
-            if options.columns and row == 0:
-                asked = _columns(names, options.columns)
-            row, column = row + 1, 0
+            rows.append([])
+    names = [said.strip() for _, said, _ in rows[0]]
+    asked = _columns(names, options.columns) if options.columns else range(len(text) + 1)
+    is_headed = options.columns or _is_header(
+        names, [said for row in rows[1:] for _, said, _ in row]
+    )
+    slices = Slices(text)
+    for row in rows[1 if is_headed else 0 :]:
+        for column, (span, said, is_quoted) in enumerate(row):
+            if column in asked:
+                slices.translate(*span, said, _cell(said, is_quoted, delimiter))
     return slices.written()
+
+
+def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
+    """Whether a first row has names for programs, and what is below it is of another kind."""
+    return (
+        len(names) == len({*names}) > 1
+        and all(map(_NAME.fullmatch, names))
+        and any(map(_CODED.match, names))
+        and not all(_NAME.fullmatch(cell) for cell in cells if cell)
+    )
 
 
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
@@ -73,8 +90,13 @@ def _check_known(kind: str, known: Collection[str], asked: Iterable[str]) -> Non
         )
 
 
-def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+def _cell(said: str, is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+    stops = _STOP.findall(said)
+
     def render(text: str) -> str:
+        if len(_STOP.findall(text)) <= len(stops):  # a semicolon comes out as a comma
+            own = iter(stops)
+            text = _STOP.sub(lambda _: next(own), text)
         signs = (delimiter, "\n", "\r", *('"' if delimiter != "\t" else ""))
         must = any(sign in text for sign in signs) or text[:1] == '"'
         return '"' + text.replace('"', '""') + '"' if is_quoted or must else text
@@ -82,7 +104,7 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
     return render
 
 
-class _Located(str):
+class Located(str):
     """A string of JSON, and where it stands with its quotes."""
 
     start: int
@@ -90,60 +112,60 @@ class _Located(str):
     lacks = ""  # the key of a plural form behind it that Spanish has and English has not
 
 
-def _located(text: str) -> Any:
+def located(text: str) -> Any:
     """A value of JSON, mappings as lists of pairs, whose strings know where they stand."""
 
-    def string(text: str, start: int, strict: bool) -> tuple[_Located, int]:
+    def string(text: str, start: int, strict: bool) -> tuple[Located, int]:
         said, stop = scanstring(text, start, strict)
-        own = _Located(said)
+        own = Located(said)
         own.start, own.stop = start - 1, stop
         return own, stop
 
-    decoder: Any = json.JSONDecoder(object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+    decoder: Any = json.JSONDecoder(object_pairs_hook=Pairs, parse_int=str, parse_float=str)
     decoder.parse_string = string
     decoder.scan_once = scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     return decoder.decode(text)
 
 
-class _Pairs(list[tuple[str, Any]]):
+class Pairs(list[tuple[str, Any]]):
     """The keys and values of a mapping."""
 
 
 def json_values(text: str, options: Options) -> Written:
     """The strings of JSON that are no keys; those under keys that begin with @ stay."""
-    return _json_strings(text, options, _named_strings(_located(text), ""))
+    return _json_strings(text, options, _named_strings(located(text), ""))
 
 
 def json_lines(text: str, options: Options) -> Written:
     """The same of JSON values, one a line."""
-    found, start = list[tuple[str, _Located]](), 0
+    found, start = list[tuple[str, Located]](), 0
     for line in text.split("\n"):
-        for key, own in _named_strings(_located(line), "") if line.strip() else ():
+        for key, own in _named_strings(located(line), "") if line.strip() else ():
             own.start, own.stop = own.start + start, own.stop + start
             found.append((key, own))
         start += len(line) + 1
     return _json_strings(text, options, found)
 
 
-def _named_strings(root: Any, key: str) -> Iterator[tuple[str, _Located]]:
+def _named_strings(root: Any, key: str) -> Iterator[tuple[str, Located]]:
     """Strings in order with the key under which each stands."""
     waiting = [(key, root)]
     while waiting:
         key, value = waiting.pop()
-        if isinstance(value, _Pairs):
+        if isinstance(value, Pairs):
             names = {name for name, _ in value}
             for name, own in value:
                 stem = name.removesuffix("_other")
-                if stem != name and isinstance(own, _Located) and f"{stem}_one" in names:
+                if stem != name and isinstance(own, Located) and f"{stem}_one" in names:
                     own.lacks = "" if f"{stem}_many" in names else f"{stem}_many"
             waiting += value[::-1]
         elif isinstance(value, list):
             waiting += [(key, each) for each in value[::-1]]
-        elif isinstance(value, _Located):
+        elif isinstance(value, Located):
             yield key, value
 
 
-def _json_strings(text: str, options: Options, strings: Iterable[tuple[str, _Located]]) -> Written:
+def _json_strings(text: str, options: Options, strings: Iterable[tuple[str, Located]]) -> Written:
     slices, known = Slices(text), dict[str, None]()
     for key, said in strings:
         known[key] = None
@@ -159,7 +181,7 @@ def _json_strings(text: str, options: Options, strings: Iterable[tuple[str, _Loc
 
 
 def _add_form(
-    slices: Slices, text: str, key: str, said: _Located, render: Callable[[str], str]
+    slices: Slices, text: str, key: str, said: Located, render: Callable[[str], str]
 ) -> None:
     """Adds a plural form in the way in which the one before it is written."""
     begin = text.rfind(json.dumps(key), 0, said.start)
@@ -171,12 +193,12 @@ def _add_form(
 
 def arb(text: str, options: Options) -> Written:
     """The messages of Flutter; what begins with @ is said of them, and stays, but the language."""
-    root = _located(text)
-    if not isinstance(root, _Pairs):
+    root = located(text)
+    if not isinstance(root, Pairs):
         raise UserError("expected messages by their keys in an ARB file")
     slices, source = Slices(text), ""
     for key, value in root:
-        if not isinstance(value, _Located):
+        if not isinstance(value, Located):
             continue
         if key == "@@locale":
             source = value

@@ -35,7 +35,7 @@ PROSE = (
 
 @pytest.mark.parametrize("what", TORN)
 def test_what_lines_would_tear_is_refused_by_what_it_seems(what: str) -> None:
-    with pytest.raises(UserError, match=rf"that ends in \.txt.*got '\.x', .* {what}.*format txt"):
+    with pytest.raises(UserError, match=rf"that ends in \.txt.*got '\.x', .* {what}.*--format txt"):
         shouted(TORN[what], ".x")
     assert formats.known_ending(".x", TORN[what].encode(), "srt") == ".srt"
     assert formats.known_ending(".x", TORN[what].encode(), ".txt") == ".txt"
@@ -56,7 +56,7 @@ def test_formats_that_are_not_read_are_refused_by_name(ending: str) -> None:
 
 
 def test_a_format_that_is_not_there_is_no_text() -> None:
-    with pytest.raises(UserError, match=r"that ends in \.txt, .*, got '\.docy'$"):
+    with pytest.raises(UserError, match=r"that ends in \.txt, .*; got '\.docy'$"):
         formats.known_ending(".es", b"Hola.", "docy")
 
 

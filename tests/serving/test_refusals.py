@@ -138,7 +138,7 @@ def test_too_much_without_a_length_is_413(client: Any) -> None:
         (
             "../../etc/a.conf",
             b"[a]\nb = hola",
-            "got '.conf', which seems to be settings; format txt",
+            "got '.conf', which seems to be settings; --format txt",
         ),
         ("a.doc", b"hola", "got '.doc', a Word 97 document, which is saved as .docx"),
     ],

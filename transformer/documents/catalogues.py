@@ -71,7 +71,7 @@ def xliff(text: str, options: Options) -> Written:
             tag = file.tokens[head]
             name = "target-language" if tag.name == "file" else "trgLang"
             tag.source = f'{tag.source[:-1]} {name}="{code}">'
-    note = f"{n_same} translations in the file repeat their source, and are left as they are"
+    note = f"translations that repeat their source are left as they are: {n_same}"
     return file.written(About(*_languages(file, heads[0]), (note,) if n_same else ()))
 
 

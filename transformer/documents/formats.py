@@ -152,7 +152,8 @@ TABLE: tuple[Format, ...] = (
     _text_format(".arb", "a Flutter file", "application/json", values.arb),
     _text_format(".jsonl", "a JSON Lines file", "application/jsonl", values.json_lines),
     _text_format(".yaml .yml", "a YAML file", "application/yaml", values.yaml_values, "yaml"),
-    _text_format(".xliff .xlf", "an XLIFF file", "application/xliff+xml", catalogues.xliff),
+    _text_format(".xliff .xlf .sdlxliff .mqxliff .mxliff", "an XLIFF file",
+                 "application/xliff+xml", catalogues.xliff),
     Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
            "polib"),
     Format(".pot", "a PO template", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
@@ -182,9 +183,6 @@ REFUSED: Mapping[str, str] = {
     ".mobi": "a Kindle book, which is converted to .epub",
     ".azw3": "a Kindle book, which is converted to .epub",
     ".idml": "an InDesign file, which is exported as .html or .docx",
-    ".sdlxliff": "a file of Trados Studio, which is exported as .xliff or .tmx",
-    ".mqxliff": "a file of memoQ, which is exported as .xliff or .tmx",
-    ".mxliff": "a file of Phrase, which is exported as .xliff or .tmx",
     ".mo": "a compiled catalogue, whose .po is translated",
     ".qm": "a compiled catalogue, whose .ts is translated",
 }
@@ -199,14 +197,15 @@ def known_ending(ending: str, head: bytes, asked: str = "") -> str:
     ending = f".{asked.removeprefix('.')}".lower() if asked else ending.lower()
     if ending in FORMATS:
         return ending
-    what = REFUSED.get(ending) or guess.seems(head)
-    if not what and not asked:
+    what = "" if asked or ending in REFUSED else guess.seems(head)
+    if not (what or asked or ending in REFUSED):
         return TEXT
     got = repr(ending) if ending else "a file without one"
+    if what:
+        got += f", which seems to be {what}; --format txt translates its lines all the same"
     raise UserError(
-        f"expected a file that ends in {', '.join(FORMATS)}, got {got}"
-        + (f", {what}" if ending in REFUSED else f", which seems to be {what}" if what else "")
-        + ("" if asked else "; format txt translates its lines all the same")
+        f"expected a file that ends in {', '.join(FORMATS)}; got {got}"
+        + (f", {REFUSED[ending]}" if ending in REFUSED else "")
     )
 
 
@@ -222,6 +221,8 @@ def read(content: bytes | str, suffix: str, options: Options = Options()) -> Doc
     """Opens a file by the ending of its name; UserError for one that cannot be read."""
     kind = format_of(suffix)
     units, finish, about = _opened(kind, content, options)
+    if not units:
+        about = replace(about, notes=(*about.notes, "nothing in it is to be translated"))
 
     def write(translations: Sequence[MarkedText]) -> bytes:
         for (_, put), marked in zip(units, translations, strict=True):

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from functools import partial
 
 from transformer.config import UserError
 from transformer.documents.passages import About, Opened, Options, Written, agreed, text_file
@@ -36,7 +37,7 @@ def po(text: str, options: Options) -> Written:
     lines = text.splitlines(keepends=True)
     entries = sorted(file, key=lambda entry: entry.linenum)
     starts = [max(entry.linenum - 2, 0) for entry in entries]
-    slices = Slices(text)
+    slices, quoted = Slices(text), partial(_quoted, "\r\n" if "\r\n" in text else "\n")
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line))
@@ -54,7 +55,7 @@ def po(text: str, options: Options) -> Written:
                 first = offsets[number] + lines[number].index('"')
                 end = offsets[last] + len(lines[last].rstrip())
                 own = entry.msgid_plural if form and entry.msgid_plural else entry.msgid
-                slices.translate(first, end, own, _quoted)
+                slices.translate(first, end, own, quoted)
     return slices.written(About(target=language))
 
 
@@ -78,8 +79,8 @@ def _correct(slices: Slices, start: int, line: str, code: str) -> None:
         slices.replace(place, place + len(field), correct)
 
 
-def _quoted(text: str) -> str:
+def _quoted(newline: str, text: str) -> str:
     import polib
 
     lines = [polib.escape(line) for line in text.splitlines(keepends=True)]
-    return "\n".join(f'"{line}"' for line in (["", *lines] if len(lines) > 1 else lines))
+    return newline.join(f'"{line}"' for line in (["", *lines] if len(lines) > 1 else lines))

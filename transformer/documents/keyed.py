@@ -3,6 +3,8 @@
 Keys, comments, the quotes and the layout stay; libraries tell where the texts stand.
 """
 
+import configparser
+import contextlib
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -21,7 +23,6 @@ _STRINGS = re.compile(  # of Apple: comments, strings, names and signs
 _APPLE = re.compile(r"\\(?:[Uu]([0-9A-Fa-f]{4})|([0-7]{1,3})|(?s:(.)))")
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _PHP = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{1,2})|(?s:(.)))")
-_FLUENT_LINE = re.compile(r"(?m)(?<=\n)(?=[\[*.}])")
 _COMMANDS = {"accesskey", "key", "keycode", "style", "href", "src"}  # attributes that say no text
 
 
@@ -57,7 +58,7 @@ def _ahead_of_value(loads: Callable[[str], dict[str, str]], source: str) -> int:
 
 def _property(join: Callable[..., str], is_ascii: bool, text: str) -> str:
     said = join("", text, separator="", ensure_ascii=is_ascii)
-    return re.sub(r"(?<=.)\\([=:#!])", r"\1", said)  # which only a key must escape
+    return re.sub(r"\\([#!]|(?<=.\\)[=:])", r"\1", said)  # which only a key must escape
 
 
 def strings(text: str, options: Options) -> Written:
@@ -73,7 +74,7 @@ def strings(text: str, options: Options) -> Written:
             if len(pair) != 3 or kinds[1] != "=":
                 raise UserError('expected strings as "key" = "value";')
             if kinds[2] == "string":
-                said = _APPLE.sub(_apple_said, pair[2]["string"])
+                said = _APPLE.sub(_apple_said, pair[2]["string"].replace("\r\n", "\n"))
                 slices.translate(*pair[2].span("string"), said, _apple)
             pair = []
         elif match.lastgroup != "stays":
@@ -97,9 +98,12 @@ def ini(text: str, options: Options) -> Written:
     """The values of an INI file, with or without a section at its beginning."""
     from iniparse import ini as iniparse
 
-    head = "" if re.match(r"\s*+(?:[;#].*\s++)*+\[", text) else "[texts]\n"
-    config: Any = iniparse.INIConfig(io.StringIO(head + text), optionxformvalue=None)
-    if str(config) != head + text:
+    newline, lines = "\r\n" if "\r\n" in text else "\n", text.replace("\r\n", "\n")
+    head = "" if re.match(r"\s*+(?:[;#].*\s++)*+\[", lines) else "[texts]\n"
+    config: Any = ""
+    with contextlib.suppress(configparser.Error):
+        config = iniparse.INIConfig(io.StringIO(head + lines), optionxformvalue=None)
+    if str(config) != head + lines or lines.replace("\n", newline) != text:
         raise UserError("expected an INI file of sections, keys, values and comments")
     units: list[Unit] = []
     for section in config:
@@ -108,7 +112,7 @@ def ini(text: str, options: Options) -> Written:
             quote = value[0] if len(value) > 1 and value[0] == value[-1] in "\"'" else ""
             said = value[1:-1] if quote else value
             units += spoken(said, partial(_set_option, config[section], key, said, quote))
-    return units, lambda: str(config).removeprefix(head)
+    return units, lambda: str(config).removeprefix(head).replace("\n", newline)
 
 
 def _set_option(section: Any, key: str, before: str, quote: str, text: str) -> None:
@@ -233,7 +237,8 @@ def _add_pattern(slices: Slices, text: str, pattern: Any) -> None:
         own = [*group]
         if is_text:
             line = Line(_fluent_parts(own, text))
-            slices.line(own[0].span.start, own[-1].span.end, line, _fluent)
+            newline = "\r\n" if "\r\n" in text else "\n"
+            slices.line(own[0].span.start, own[-1].span.end, line, partial(_fluent, newline))
         for variant in (v for element in own if not is_text for v in selection(element)):
             _add_pattern(slices, text, variant.value)
 
@@ -244,6 +249,9 @@ def _fluent_parts(elements: list[Any], text: str) -> Iterator[tuple[str | None, 
         yield getattr(element, "value", None), False, source
 
 
-def _fluent(text: str) -> str:
-    text = text.replace("{", '{"{"}').replace("}", '{"}"}') if set(text) & set("{}") else text
-    return _FLUENT_LINE.sub(" ", text.replace("\n", "\n    "))
+def _fluent(newline: str, text: str) -> str:
+    first, *more = text.translate({ord(sign): f'{{"{sign}"}}' for sign in "{}"}).split("\n")
+    said = (
+        f'{{"{line[0]}"}}{line[1:]}' if line.startswith(("[", "*", ".")) else line for line in more
+    )
+    return f"{newline}    ".join([first, *said])

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from transformer.config import UserError
 from transformer.documents import html, xml
 from transformer.documents.passages import About, Options, Written, unescape
 
@@ -39,6 +40,8 @@ def _android(text: str, source: str) -> str:
 def android(text: str, options: Options) -> Written:
     """Strings, arrays and plurals of Android, but for what is marked translatable="false"."""
     file = xml.Elements(text, replace(_LANGUAGE, write=_android))
+    if not [*file.named("resources")]:
+        raise UserError("expected <resources> of Android in .xml, the one kind of it that is read")
     for start, end in file.named("string", "string-array", "plurals"):
         if file.values(start).get("translatable") == "false":
             continue

@@ -186,5 +186,5 @@ def write(text: str, source: str) -> str:
     if source.startswith(CDATA[0]) and CDATA[1] not in text:
         return text.join(CDATA)
     if _has_bare(source):  # only in a CDATA section with tags
-        return text.replace("<", "&lt;")
+        return text.replace("<", "&lt;").replace("]]>", "]]&gt;")
     return escape(text, quote=False)

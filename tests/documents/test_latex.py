@@ -88,6 +88,7 @@ def test_commands_and_braces_are_those_of_the_source(content: str) -> None:
         ("Caf\\'e", "año", r"a\~no"),  # the author writes no signs beyond ASCII
         ("café", "año", "año"),
         ("``mar'' --- sol", "“sea” — sun", "``sea'' --- sun"),
+        ("``mar''", 'a "sea"', "a ``sea''"),
         ("el 5~km", "the 5 km", "the 5~km"),
     ],
 )

@@ -51,6 +51,8 @@ def _write(text: str, source: str, is_ascii: bool) -> str:
     text = re.sub(r"[~^]", lambda sign: f"\\{sign[0]}{{}}", text).replace(
         "\x01", "\\textbackslash{}"
     )
+    if "``" in source:
+        text = re.sub(r'"([^"]*)"', r"“\1”", text)
     for written, sign in _LIGATURES.items():
         if written in source:
             text = text.replace(sign, written)

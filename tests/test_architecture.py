@@ -17,11 +17,16 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
          "flags", "cli")  # fmt: skip
 # The one package that imports a library; torch and numpy are everywhere, but see WITHOUT_TORCH.
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
-         "fastapi": "serving", "lxml": "documents", "markdown_it": "documents",
-         "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
-         "pyarrow": "corpus", "pydantic": "serving", "pypdf": "documents",
+         "docutils": "documents", "fastapi": "serving", "fluent": "documents",
+         "iniparse": "documents", "javaproperties": "documents", "lxml": "documents",
+         "markdown_it": "documents", "matplotlib": "plots", "prometheus_client": "serving",
+         "psutil": "training",
+         "polib": "documents", "pyarrow": "corpus", "pydantic": "serving",
+         "pylatexenc": "documents", "pypdf": "documents",
+         "pysubs2": "documents",
          "sacrebleu": "evaluation", "safetensors": "checkpoint", "sentencepiece": "text",
          "shtab": "cli", "starlette": "serving", "tqdm": "command", "transformers": "export",
+         "tree_sitter": "documents", "tree_sitter_php": "documents",
          "typing_extensions": "serving", "uvicorn": "serving", "yaml": "documents"}  # fmt: skip
 TORCH_FREE = ("locate", "tensors")  # of the package checkpoint
 WITHOUT_TORCH = ("config", "files", "command", "plots", "text", "flags", "cli")

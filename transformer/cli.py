@@ -147,11 +147,11 @@ def _tell_of_name(text: str) -> None:
     tell(f"translate: {said}")
 
 
-def _check_places(sources: list[Path], output: Path | None) -> None:
+def _check_places(sources: list[Path], output: Path | None, asked: str) -> None:
     """Raises a UserError where there is no place for what is written, or it is a source."""
     from transformer.documents import folder
 
-    jobs, _ = folder.jobs(sources, output)
+    jobs, _ = folder.jobs(sources, output, asked)
     places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
     for source, target in places:
         is_there = target and (target.is_file() or target.is_dir())
@@ -286,7 +286,7 @@ def _translate_files(
     from transformer.documents import folder
     from transformer.documents.passages import Options
 
-    jobs, passed = folder.jobs(sources, args.output)
+    jobs, passed = folder.jobs(sources, args.output, args.format)
     columns = tuple(filter(None, (args.columns or "").split(",")))
     options = Options(columns=columns, encoding=args.encoding or "")
     broken: list[str] = []
@@ -300,8 +300,7 @@ def _translate_files(
             try:
                 with progress.of_file(job.source.name), able_to(f"translate {job.source}"):
                     has_lines = args.per_line or args.json or decode.n_best > 1
-                    is_text = has_lines and job.source.suffix.lower() == ".txt"
-                    if is_text or not folder.is_document(job.source):
+                    if (has_lines and job.is_text) or not job.is_document:
                         _translate_lines(args, opened, decode, job.source, job.target, progress)
                         continue
                     if args.json or decode.n_best > 1:
@@ -309,8 +308,7 @@ def _translate_files(
                     with open_whole(job.target) as write:
                         with able_to(f"translate {job.source}"):
                             content, warnings = folder.translate_document(
-                                job.source, opened, decode, options, progress.start,
-                                progress.advance,
+                                job, opened, decode, options, progress.start, progress.advance,
                             )  # fmt: skip
                         write(content)
                     for line in warnings:
@@ -369,7 +367,7 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     folders = _folders(args)
     is_explained = args.explain or args.attention
     if sources and not is_explained:
-        _check_places(sources, args.output)
+        _check_places(sources, args.output, args.format)
     opened = _open(args, folders)
     if is_explained:
         return _explain(args, opened, decode)

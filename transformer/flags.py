@@ -80,8 +80,11 @@ def _add_texts(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
     add("--text", dest="said", metavar="TEXT", action="append", default=[], help="one that is "
         "translated even if it is the name of a file or a command")  # fmt: skip
-    add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files: lines of "
-        "text, or a document (docx, odt, pptx, xlsx, epub, pdf, po ...); -: stdin")  # fmt: skip
+    file = add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files, or "
+               "- for stdin, lines of text or a document: %(formats)s")  # fmt: skip
+    file.formats = _Formats()  # type: ignore[attr-defined]
+    add("--format", default="", metavar="NAME", help="of files whose names do not tell it: one of "
+        "these; txt: lines")  # fmt: skip
     add("-o", "--output", type=Path, metavar="PATH", help="the file or folder to write")
     add("--per-line", action="store_true", help="recognise the language of each line, and not of "
         "the file")  # fmt: skip
@@ -105,6 +108,15 @@ def join_words(words: list[str]) -> list[str]:
         return words
     tell("translate: the words are read as one text (--text WORD: one by itself)")
     return [" ".join(words)]
+
+
+class _Formats:
+    """The endings of the formats, which only `--help` needs to load."""
+
+    def __str__(self) -> str:
+        from transformer.documents.formats import FORMATS
+
+        return ", ".join(ending[1:] for ending in FORMATS)
 
 
 def _add_models(flags: argparse.ArgumentParser) -> None:

@@ -31,6 +31,13 @@ UNITS: Mapping[str, Sequence[str]] = {
     ".yaml": ("[", "- ", "? ", "&a ", "!! ", "a: |\n", "- ? ", "'", "---\n"),
     ".po": ('msgid "a"\nmsgstr ""\n', 'msgid "\\', "msgid\t\t\t", '"Language: ', '"a"\n'),
     ".xliff": ("<source>", "<source>a</source>\n", "<file source-language='es'>", "<g>", "<ph>"),
+    ".xml": ("<string>", "<string>a", "<b>", "\\", "<!--", "<![CDATA[<b>"),
+    ".resx": ("<data><value>a</value></data>", "<value>"), ".stringsdict": ("<key>one</key>",),
+    ".ts": ("<message><source>a</source><translation/></message>", "<numerusform/>"),
+    ".properties": ("a=b\n", "\\", "a\\ ", "\\u0041", " ", "a:"),
+    ".strings": ('"a"="b";', '"', "/*", "\\U", "a"), ".ini": ("[a]\n", "a=b\n", ";", "["),
+    ".php": ("<?php ", "<?php\n$a='b';", "[", "'a',", "\"$a", ":a"),
+    ".ftl": ("a = b\n", "{", "a = { $b ->\n *[c] ", " .a = b\n"), ".arb": ('{"a":', '"@a",'),
     ".tmx": ("<tu>", "<tu><tuv xml:lang='es'>", "<tuv xml:lang='es'><seg>a</seg></tuv>"),
 }  # fmt: skip
 LAUGH = "<!DOCTYPE a [<!ENTITY b0 'ha'>{}]><a>{}&b29;</a>".format(

@@ -117,7 +117,7 @@ def test_words_stay_between_the_codes_around_them(
     [
         ('<bpt id="1">[</bpt>', '<ept id="1">]</ept>'),
         ('<bpt id="1" rid="3">[</bpt>', '<ept id="2" rid="3">]</ept>'),
-        ('<bx id="1" equiv-text="<b>"/>', '<ex id="1"/>'),
+        ('<bx id="1" equiv-text="&lt;b>"/>', '<ex id="1"/>'),
         ('<sc id="1"/>', '<ec startRef="1"/>'),
         ("<bpt>[</bpt>", "<ept>]</ept>"),
     ],
@@ -173,11 +173,11 @@ ICU = "{{n, plural, one {{{}}} other {{# {}}}}} &lt;"
         ),
         (
             '<source>uno</source><target state="new">uno</target>',
-            '<source>uno</source><target state="new">UNO</target>',
+            '<source>uno</source><target state="translated">UNO</target>',
         ),
         (
             '<segment state="initial"><source>uno</source> <target>uno</target></segment>',
-            '<segment state="initial"><source>uno</source> <target>UNO</target></segment>',
+            '<segment state="translated"><source>uno</source> <target>UNO</target></segment>',
         ),
         ("<source>uno</source><target>uno</target>", None),
         ('<source>uno</source><target state="new">dos</target>', None),

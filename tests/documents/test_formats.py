@@ -138,8 +138,8 @@ VTT = (
 XLIFF_FILLED = (
     XLIFF.replace('original="no">', 'original="no" target-language="en">')
     .replace("fin</source>", 'fin</source><target>UNO <g id="1">DOS</g><x id="2"/> FIN</target>')
-    .replace("]]></source>", "]]></source><target>SEIS &amp; &lt;B&gt;</target>")
-    .replace('<target state="new"/>', '<target state="new">TRES</target>')
+    .replace("]]></source>", "]]></source><target><![CDATA[SEIS & <b>]]></target>")
+    .replace('<target state="new"/>', '<target state="translated">TRES</target>')
 )
 ADDED = '<tuv xml:lang="en"><seg>UNO <ph>no</ph></seg></tuv></tu>'
 PO_FILLED = (
@@ -183,7 +183,7 @@ FILES = [
     case(".html", '<p translate="no">no</p><p class="notranslate">no <i>no</i></p>uno'),
     case(".html",
          '<input placeholder="uno" value="no"><input type=submit value="dos">'
-         '<textarea title=tres>no</textarea><meta name="description" content="cuatro cinco">',
+         '<textarea title=tres>uno</textarea><meta name="description" content="cuatro cinco">',
          ("=TRES", '="TRES"')),
     case(".html",
          '<meta property="og:title" content="uno"><optgroup label="dos">'

@@ -28,6 +28,10 @@ MEMBERS = {
 }
 N = 8_000
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n"
+DIALOGUE = "Dialogue: 0,0:00:01.00,0:00:02.00,a,,0,0,0,,"
+CELL = '{"cell_type": "markdown", "source": "a"}'
+MAIL, PART = "From: a\n", "--b\nContent-Type: text/plain\n\na\n"
+PARTS = "Content-Type: multipart/a; boundary=b\n\n"
 RUN = "<r><t>a. </t></r>"
 SPAN = "<text:span>a. </text:span>b "
 LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 99))
@@ -35,19 +39,40 @@ HTML = ('"<a ', "<!--", "<a b='", "</", "<![CDATA[", '<a b=">" ', "<title>", "<b
         "a &lt;7/&gt;<img>", "<p>&lt;0/>", "a <b>b. </b>", "<p translate=no>a")  # fmt: skip
 HOSTILE = {
     ".html": [*(unit * N for unit in HTML), f"<a {'x' * 90_000}='>",
-              "<b>" * N + "x<i>y</i>" + "</b>" * N],
+              "<b>" * N + "x<i>y</i>" + "</b>" * N, "{{" * N, "{% a" * N, "<% a" * N, "{# a" * N,
+              "<b>1&nbsp;a</b> b" * N],
     ".md": ["*a " * 3_000, "[" * N, "> " * 3_000 + "a", "![" * 5_000, "`a``" * 5_000,
             "{{" * N, "$a" * N, "[^" * N, "$$ a " * N,
-            ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N],
+            ":::a\n" * N, "!!! a\n" * N, "<p>a\n\n" * N, "{%" * N, "<%a" * N,
+            "[a b=" * N, "==a" * N, "[[a|" * N, "\\begin{a}" * N, "---\ntitle: [" + "a" * N],
+    ".ipynb": [f'{{"cells": [{f"{CELL}," * 2_000}{CELL}]}}',
+               '{"cells": [{"cell_type": "markdown", "source": [' + '"a\\n", ' * N + '"b"]}]}'],
     ".srt": [CUE + f"a{line}\n{line}b" for line in
              (" " * 60_000, "<i>" * N, "{\\" * N, "-" * 60_000, "</i>" * N, "<i>a</i> b\n" * N,
               "- <i>a</i> b\n" * N, "a <br> {\\an8}" * N)] + [(CUE + f"a{' ' * 999}b\n\n") * 999],
     ".vtt": [CUE + "&lt;1/&gt; <c>a</c>" * N],
+    ".ass": [f"[Events]\n{DIALOGUE}{text}\n" for text in
+             ("{" * N, "a{\\i1}" * N, "\\N" * N + "a", "- a\\N" * N, "a" + " " * 60_000 + "b",
+              "[a" * N, "{\\k1}" * N)] + [f"[Events]\n{DIALOGUE}a b\n" * N, DIALOGUE * N],
+    ".sub": ["{1}{2}" + text for text in
+             ("{" * N, "|" * N + "a", "- a|" * N, "(a" * N, ">" * N)] + ["{1}{2}a b\n" * N],
+    ".tex": [*(unit * (N // 8) for unit in
+               ("{\\bf a}", "\\'", "$", "\\footnote{a} b", "\\foo{a}[b] ", "\\foo[",
+                "\\item[a] b\n", "[a", "&", "a~b ", "%\n",
+                "\\begin{a}[b]{c}d\\end{a}", "\\begin{minted}")),
+             "{" * N, "\\begin{a}" * N, "a" + " " * 60_000 + "b", "\n \n" * N + "a"],
+    ".rst": [*(unit * (N // 8) for unit in
+               ("*a* ", "`a <b>`_ ", "|a| ", "a\n=\n\n", "a\n\n", "a\n  b\n", "::\n\n a\n\n",
+                ".. note:: a\n\n", "- a\n")), "*" * N, "- " * N + "a", " " * 60_000, "``" * N],
+    ".eml": [MAIL + text for text in
+             ("\n" + "a\n" * N, "\n" + "> " * N + "a", f"{PARTS}{PART * 999}",
+              "Subject: " + "=?utf-8?q?a?= " * N + "\n\na", "a: b\n" * N + "\na")],
     ".csv": ['"' * 60_001, '"a,' * 20_000, "a," * N + "\n" + "b," * N],
     ".json": ['["' + "\\\\" * 50_000 + '"]', '{"a": "b", ' * N, "[1e" + "9" * N + "]",
               *(f'["{unit * N}{end * N}"]' for unit, end in
                 (("{a,select,other{", ""), ("{a,plural,other{b", "}}"), ("'{", "{a}"),
-                 ("{a} b", ""), ("{a,date,'", ""), ("{a,plural,other{b}}", ""), ("{a , ", "")))],
+                 ("{a} b", ""), ("{a,date,'", ""), ("{a,plural,other{b}}", ""), ("{a , ", ""),
+                 ("&a ", ""), ("MM/", ""), ("MMDD", ""), ("_a ", "")))],
     ".yaml": [f"{LAUGHS}? *a98\n: hola", "- a b\n" * N, "a: b\n" + "  b\n" * N, "a: " + "!x " * N],
     ".po": ['msgid "' + "\\a" * 50_000, 'msgid ""\n' * N, 'msgid "a"\nmsgstr ""\n' * N],
     ".xliff": ["<source>" * N, "<source>a" * N + "</source>" * N, "<source>a</source><target/>" * N,
@@ -57,6 +82,27 @@ HOSTILE = {
                f"<source>{''.join(f'a<bx id={n!r}/>b<ex rid={n!r}/>' for n in map(str, range(N)))}"
                "</source>"],
     ".tmx": ["<tu>" * N + "</tu>" * N, "<tu><tuv xml:lang='es'>a</tuv>" * N + "</tu>" * N],
+    ".xml": ["<string>" * N, "<resources>" + "<string>a b</string>" * N + "</resources>", "<a>" * N,
+             *(f"<resources><string>{unit * N}</string></resources>" for unit in
+               ("<b>a</b>", "\\", '"a ', "<![CDATA[<b>a &]]>", "a&amp; ", " ")),
+             "<plurals>" + "<item quantity='other'>a b</item>" * N + "</plurals>"],
+    ".resx": [f"<r>{'<data><value>a b</value></data>' * N}</r>",
+              "<data>" * N + "</data>" * N, f"<data>{'<value>a</value>' * N}</data>"],
+    ".stringsdict": [f"<d>{'<key>other</key><!-- --><string>a</string>' * N}</d>",
+                     "<key>" * N + "</key>" * N, f"<d><key>one</key>{'<!-- -->' * N}</d>"],
+    ".ts": ["<TS>" + "<message><source>a</source><translation/></message>" * N + "</TS>",
+            f"<message><source>a</source><t>{'<numerusform/>' * N}</t></message>",
+            f"<message>{'<source>a(s)</source>' * N}</message>"],
+    ".properties": ["a\\ " * N, "a=b c\n" * N, f"a{' ' * 60_000}b", "=" * 60_000, "a=\\u",
+                    "a=" + "b \\\n" * 4000],
+    ".strings": ['"' * 60_001, '"a"="b c";' * N, "/*" * N, '"' + "\\a" * N, "/" * 60_000],
+    ".ini": ["[a]\n" * N, "[a]\n" + "b=c d\n" * N, "[" * 60_000, "[a]\nb=" + " ;" * N],
+    ".php": ["<?php " + "[" * N, "<?php return [" + "'a' => 'b c'," * N + "];",
+             f"<?php return {'[' * N}{']' * N};", f'<?php return ["{"$a b " * N}"];',
+             f"<?php return ['{':a b' * N}'];", "<?php " + "$a='b c';\n" * N],
+    ".ftl": ["a = b c\n" * 5000, "a = " + "{" * N, "a = {" + " { $b ->\n *[c] " * 400,
+             "a = " + "{ $b } c " * N, "a =\n" + "  b c\n" * N, "a\n" * N],
+    ".arb": ['{"a": "b c", ' * N, "{" + '"a": "b c", ' * N + '"b": "c"}'],
     ".odt": ["<text:p>a<text:span>" * N, "<text:p>" * N + "a" + "</text:p>" * N,
              f"<text:p>a {SPAN * N}</text:p>", f"<text:p {'a=1 ' * N}>a</text:p>",
              f"<text:p>{'a &lt;1/&gt;<text:s text:c=99999999/>' * N}</text:p>",
@@ -114,8 +160,8 @@ def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
         (".md", "# a\r\rb &amp;#60; c\r- d", "# A\r\rB &amp;#60; C\r- D"),
         (".po", ' msgid "a"\n msgstr ""\n', ' msgid "a"\n msgstr "A"\n'),
         (".srt", CUE.replace("00:0", "-00:0") + "a\n", CUE.replace("00:0", "-00:0") + "A\n"),
-        (".xliff", "<source>a</source><!-- b --><target/>",
-         "<source>a</source><!-- b --><target>A</target>"),
+        (".xliff", "<b><source>a</source><!-- b --><target/></b>",
+         "<b><source>a</source><!-- b --><target>A</target></b>"),
     ],
     ids=lambda value: value[:9].strip(),
 )  # fmt: skip
@@ -158,8 +204,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
 @pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
-        (".exe", b"x", r"expected a file that ends in .txt, .*, got '.exe'"),
-        ("", b"x", "got ''"),
+        (".exe", b"x", r"expected a file that ends in .txt, .*; got '.exe'"),
         (".txt", b"\xff\xfb\x00", "expected UTF-8 text in the file, got other bytes at 0"),
         (".srt", b"1\nnonsense", "expected subtitles, with times as 00:00:01,000 --> 00:00:02,000"),
         (".html", b"a\0b", "got a zero byte"),
@@ -187,7 +232,7 @@ FAR = "<!-- --><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
         (".yaml", b"- ? " * 100_000, "expected YAML of at most 500 levels"),
         (".pdf", b"x", "expected a PDF, got PdfStreamError"),
         (".pdf", pdf(""), "expected a PDF with text, got pictures only"),
-        (".xliff", b"<source>a", "expected an end of <source>"),
+        (".xliff", b"<source>a", "expected sound XML: no element found: line 1, column 9"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

@@ -135,7 +135,12 @@ def test_too_much_without_a_length_is_413(client: Any) -> None:
         ("a.docx", b"\x7fELF", "expected a Word document"),
         ("a.txt", b"\xff\x00", "expected UTF-8"),
         ("a.srt", b"1\nno times", "expected subtitles"),
-        ("../../etc/passwd", b"hola", "expected a file that ends in"),
+        (
+            "../../etc/a.conf",
+            b"[a]\nb = hola",
+            "got '.conf', which seems to be settings; --format txt",
+        ),
+        ("a.doc", b"hola", "got '.doc', a Word 97 document, which is saved as .docx"),
     ],
 )
 def test_a_file_that_is_none_is_400(client: Any, name: str, content: bytes, why: str) -> None:

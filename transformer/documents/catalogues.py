@@ -1,123 +1,41 @@
-"""Catalogues of translators: PO, XLIFF and TMX get what they lack; what is translated stays.
+"""Catalogues and memories of translators: XLIFF, TMX and Qt's files get what they lack.
 
-Codes that begin and end a format (bpt and ept, bx and ex, sc and ec) are read as the tags of an
-element, so that words stay between them.
+What is translated stays. Codes that begin and end a format (bpt and ept, bx and ex, sc and ec) are
+read as the tags of an element, so that words stay between them.
 """
 
-import codecs
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from transformer.config import UserError
-from transformer.documents import html
-from transformer.documents.passages import Opened, Options, Unit, Written, text_file
-from transformer.documents.slices import Slices
-
-_FIELD = re.compile(
-    r"^[ \t]*+(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?)(?P<gap>[ \t]*+)"
-    r'(?P<value>"(?:[^"\\\n]|\\.)*+"(?:[ \t]*\r?\n[ \t]*"(?:[^"\\\n]|\\.)*+")*+)',
-    re.MULTILINE,
+from transformer.documents import html, xml
+from transformer.documents.passages import (
+    About,
+    Options,
+    Written,
+    agreed,
+    has_words,
+    language_of,
+    unescape,
 )
-_PART = re.compile(r'"((?:[^"\\\n]|\\.)*+)"')
-_LANGUAGE = re.compile(r'("Language:[ \t]*+)[^"\\]*+(?=\\n")')
-_CHARSET = re.compile(r"(?<=charset=)[\w-]++")
-_CHARSET_NAMED = re.compile(rb"(?<=charset=)(?i:iso-?8859|windows-|cp|latin-?\d|koi8)[\w-]*+")
-HEAD = 4096  # bytes of a file in which its encoding is named
-_BETWEEN = re.compile(r"\s*+(?:<!--|\Z)")
-_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
-_ESCAPED = re.compile(r"\\[ntr\"\\]")
-_WRITTEN = {char: code for code, char in _ESCAPES.items()}
-_XLIFF = html.Language(
+
+_LANGUAGE = html.Language(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
     kept=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp",
-                    "note", "prop", "alt-trans"}),
+                    "note", "prop", "alt-trans", "byte"}),
+    write=xml.write,
 )  # fmt: skip
 _BEGIN, _END = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}
 _NUMBERS = ("startref", "rid", "i", "id")  # the first of these attributes tells what it belongs to
+_NEW = {"new", "needs-translation", "initial"}  # the states of what is not translated
 
 
-def po_file(content: bytes | str, options: Options) -> Opened:
-    """A PO file in the encoding that its head names; it is written in UTF-8."""
-    if isinstance(content, bytes) and (named := _CHARSET_NAMED.search(content, 0, HEAD)):
-        name = codecs.lookup(named[0].decode()).name
-        content = _CHARSET.sub("UTF-8", content.decode(name), count=1)
-    return text_file(po)(content, options)
-
-
-def po(text: str, options: Options) -> Written:
-    """The entries of a PO file whose translation is empty."""
-    slices = Slices(text)
-    message = plural = ""
-    for match in _FIELD.finditer(text):
-        name = match["name"]
-        value = "".join(_unescaped(part) for part in _PART.findall(match["value"]))
-        if name == "msgid":
-            message, plural = value, ""
-        elif name == "msgid_plural":
-            plural = value
-        elif name.startswith("msgstr"):
-            said = plural if plural and not name.endswith("[0]") else message
-            if message and not value:
-                slices.translate(*match.span("value"), said, _po_string)
-            elif not message and options.target:
-                head = _LANGUAGE.sub(rf"\g<1>{options.target}", match["value"])
-                head = _CHARSET.sub("UTF-8", head)  # ASCII, or the CHARSET of a template
-                slices.replace(*match.span("value"), head)
-    return slices.written()
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], text)
-
-
-def _po_string(text: str) -> str:
-    lines = ["".join(_WRITTEN.get(char, char) for char in line) for line in text.splitlines(True)]
-    return "\n".join(f'"{line}"' for line in (["", *lines] if len(lines) > 1 else lines))
-
-
-class _Catalogue:
-    """The elements of a file, and what is added behind some of them to be translated."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens = html.tokens_of(text, _XLIFF)
-        self.units: list[Unit] = []
-        self._ends = html.closes(self.tokens, range(len(self.tokens)))
-        self._added: dict[int, list[html.Token]] = {}
-
-    def elements(self, *names: str) -> Iterator[tuple[int, int]]:
-        """Where those with such a name begin and end, but for what is inside of them."""
-        done = 0
-        for place, token in enumerate(self.tokens):
-            if token.kind == "open" and token.name in names and place >= done:
-                done = self.end(place)
-                yield place, done
-
-    def end(self, start: int) -> int:
-        """Where an element ends; UserError where it does not."""
-        if start not in self._ends:
-            raise UserError(f"expected an end of <{self.tokens[start].name}>")
-        return self._ends[start]
-
-    def after(self, place: int) -> int:
-        """What follows a token, white space and comments apart."""
-        later = range(place + 1, len(self.tokens))
-        return next((p for p in later if not _BETWEEN.match(self.tokens[p].source)), place)
-
-    def add(self, place: int, first: int, stop: int, around: tuple[str, str] = ("", "")) -> None:
-        """A copy of tokens behind a place, and something around it."""
-        copies = [replace(token) for token in self.tokens[first:stop]]
-        self.units += html.lines(copies, _paired(copies))
-        before, behind = (html.Token(text, "block") for text in around)
-        self._added[place] = [before, *copies, behind]
-
-    def written(self) -> Written:
-        """The passages, and the file with what was added."""
-        return self.units, lambda: "".join(
-            written.source
-            for place, token in enumerate(self.tokens)
-            for written in (token, *self._added.get(place, ()))
-        )
+def _translate(
+    file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
+) -> None:
+    """Puts a translated copy of what is in a span behind a place."""
+    copies = file.add(place, *span, before, behind)
+    file.units += html.lines(copies, _paired(copies))
 
 
 def _paired(tokens: Sequence[html.Token]) -> html.Language:
@@ -129,86 +47,136 @@ def _paired(tokens: Sequence[html.Token]) -> html.Language:
     for number, token in zip(numbers, codes, strict=True):
         if number in paired:  # the other one may be in another segment
             token.kind, token.name = "open" if token.name in _BEGIN else "close", number
-    return replace(_XLIFF, inline=_XLIFF.inline | paired)
+    return replace(_LANGUAGE, inline=_LANGUAGE.inline | paired)
 
 
 def _number(code: str) -> str:
     """The number that a code shares with its other end, which no name of an element is like."""
-    values = html.values_of(next(html.scan(code, is_xml=True)).source)
+    values = html.values_of(code)
     return "#" + next((values[name] for name in _NUMBERS if name in values), "")
 
 
 def xliff(text: str, options: Options) -> Written:
     """The segments of an XLIFF file, 1.2 or 2, without a translation."""
-    file = _Catalogue(text)
-    tokens = file.tokens
-    for token in tokens:
-        if options.target and token.kind == "open" and token.name in ("file", "xliff"):
-            name = "target-language" if token.name == "file" else "trgLang"
-            values = html.attributes(token.source)
-            if name.lower() in values:
-                token.source = html.with_values(token.source, {name.lower(): options.target})
-            elif values.keys() & {"source-language", "srclang"}:
-                token.source = f'{token.source[:-1]} {name}="{options.target}">'
-    for start, end in file.elements("source"):
-        source, place = (start, end), file.after(end)
-        if tokens[place].name == "seg-source" and tokens[place].kind == "open":
-            source = place, file.end(place)
-            place = file.after(source[1])
-        target = tokens[place]
-        if target.name != "target" or target.kind not in ("open", "empty"):
-            file.add(source[1], source[0] + 1, source[1], ("<target>", "</target>"))
-        elif target.kind == "empty":
-            target.source = f"{target.source.removesuffix('/>').rstrip()}>"
-            file.add(place, source[0] + 1, source[1], ("", "</target>"))
-        elif _is_untranslated(file, start, place):
-            for token in tokens[place + 1 : file.end(place)]:
-                token.source = ""
-            file.add(place, source[0] + 1, source[1])
-    return file.written()
+    file = xml.Elements(text, _LANGUAGE)
+    heads = [place for place in range(len(file.tokens)) if _languages(file, place)[0]] or [0]
+    n_same = 0
+    for head, stop in zip(heads, [*heads[1:], len(file.tokens)], strict=True):
+        source, target = _languages(file, head)
+        code, n_filled = agreed(source, target, options), 0
+        for start, end in file.named("source", start=head, stop=stop):
+            n_filled += (is_filled := _fill(file, start, end))
+            n_same += not is_filled and _repeats(file, start, end)
+        if n_filled and code and not target and source:
+            tag = file.tokens[head]
+            name = "target-language" if tag.name == "file" else "trgLang"
+            tag.source = f'{tag.source[:-1]} {name}="{code}">'
+    note = f"translations that repeat their source are left as they are: {n_same}"
+    return file.written(About(*_languages(file, heads[0]), (note,) if n_same else ()))
 
 
-def _is_untranslated(file: _Catalogue, source: int, target: int) -> bool:
+def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
+    """The languages that the head of a file names, from and to."""
+    if file.tokens[place].name not in ("file", "xliff") or file.tokens[place].kind != "open":
+        return "", ""
+    values = file.values(place)
+    source, target = ("source-language", "srclang"), ("target-language", "trglang")
+    return tuple(values.get(a, values.get(b, "")) for a, b in (source, target))  # type: ignore[return-value]
+
+
+def _fill(file: xml.Elements, start: int, end: int) -> bool:
+    """Translates a source into its target, unless that is translated; whether it was not."""
+    tokens, source = file.tokens, (start, end)
+    place = file.after(end)
+    if tokens[place].name == "seg-source" and tokens[place].kind == "open":
+        source = place, file.end(place)
+        place = file.after(source[1])
+    target, span = tokens[place], (source[0] + 1, source[1])
+    if target.name != "target" or target.kind not in ("open", "empty"):
+        _translate(file, source[1], span, "<target>", "</target>")
+    elif target.kind == "empty":
+        target.source = f"{target.source.removesuffix('/>').rstrip()}>"
+        _translate(file, place, span, "", "</target>")
+    elif _is_untranslated(file, start, place):
+        file.clear(place + 1, file.end(place))
+        _translate(file, place, span)
+    else:
+        return False
+    for tag in (*tokens[max(start - 2, 0) : start], target):
+        if tag.kind in ("open", "empty") and html.values_of(tag.source).get("state") in _NEW:
+            tag.source = html.with_values(tag.source, {"state": "translated"})
+    return True
+
+
+def _is_untranslated(file: xml.Elements, source: int, target: int) -> bool:
     """Whether a target has nothing but marks of its segments, or the source that it began as."""
     own = file.tokens[target + 1 : file.end(target)]
     if all(token.name == "mrk" or not token.source.strip() for token in own):
         return True
-    states = {
-        html.values_of(tag.source).get("state")
-        for tag in file.tokens[max(source - 2, 0) : source] + file.tokens[target : target + 1]
-    }
-    is_new = not states.isdisjoint(("new", "needs-translation", "initial"))
-    return is_new and own == file.tokens[source + 1 : file.end(source)]
+    tags = file.tokens[max(source - 2, 0) : source] + file.tokens[target : target + 1]
+    states = {html.values_of(tag.source).get("state") for tag in tags}
+    return bool(states & _NEW) and own == file.tokens[source + 1 : file.end(source)]
+
+
+def _repeats(file: xml.Elements, start: int, end: int) -> bool:
+    """Whether a target says what its source says."""
+    place = file.after(end)
+    said = file.said(start + 1, end)
+    return said == file.said(place + 1, file.end(place)) and has_words(unescape(said))
 
 
 def tmx(text: str, options: Options) -> Written:
     """The units of a TMX file that have a text in the source language and none in the target."""
-    file = _Catalogue(text)
-    for start, end in file.elements("tu"):
-        variants = {
-            _code(token.source): place
-            for place, token in enumerate(file.tokens[start:end], start)
-            if token.name == "tuv" and token.kind == "open"
-        }
-        place = variants.get(options.source, -1)
-        if not options.source:
-            place = min(variants.values(), default=-1)
-        if place < 0 or options.target in variants:
+    file = xml.Elements(text, _LANGUAGE)
+    heads = [file.values(place).get("srclang", "") for place, _ in file.named("header")]
+    codes = [_code(file, place) for place, _ in file.named("tuv")]
+    target = next((code for code in codes if language_of(code) == options.target), options.target)
+    for start, end in file.named("tu"):
+        variants = {language_of(_code(file, place)): (place, stop)
+                    for place, stop in file.named("tuv", start=start, stop=end)}  # fmt: skip
+        own = options.source or next(iter(variants), "")
+        if own not in variants or options.target in variants:
             continue
-        tag = file.tokens[place].source
-        name = "xml:lang" if "xml:lang" in html.attributes(tag) else "lang"
-        head = html.with_values(tag, {name: options.target})
-        file.add(file.end(place), place + 1, file.end(place) + 1, (head, ""))
-    units, finish = file.written()
-    if options.target:
-        return units, finish
-    return units, _no_target  # what is only looked into, for its language, needs none
+        place, stop = variants[own]
+        values = file.values(place)
+        name = "xml:lang" if "xml:lang" in values else "lang"
+        head = html.with_values(file.tokens[place].source, {name: target})
+        _translate(file, stop, (place + 1, stop + 1), head)
+    units, finish = file.written(About("".join(heads[:1]).replace("*all*", "")))
+    return units, finish if options.target else _no_target  # what is only looked into needs none
 
 
 def _no_target() -> str:
     raise UserError("expected a target language for a TMX file")
 
 
-def _code(tag: str) -> str:
-    values = html.values_of(tag)
-    return values.get("xml:lang", values.get("lang", "")).lower().split("-")[0]
+def _code(file: xml.Elements, place: int) -> str:
+    values = file.values(place)
+    return values.get("xml:lang", values.get("lang", ""))
+
+
+def qt(text: str, options: Options) -> Written:
+    """The messages of a Qt file (.ts) that have no translation yet."""
+    file = xml.Elements(text, _LANGUAGE)
+    heads = [file.values(place) for place, _ in file.named("TS")] or [{}]
+    about = About(heads[0].get("sourcelanguage", ""), heads[0].get("language", ""))
+    agreed(about.source, about.target, options)
+    for start, end in file.named("message"):
+        sources = [*file.named("source", start=start, stop=end)]
+        for place, stop in file.named("translation", start=start, stop=end):
+            tag, forms = file.tokens[place], [*file.named("numerusform", start=place, stop=stop)]
+            is_done = any(file.said(a + 1, b).strip() for a, b in forms or [(place, stop)])
+            if is_done or not sources or file.values(place).get("type") in ("vanished", "obsolete"):
+                continue
+            span = sources[0][0] + 1, sources[0][1]
+            for number, (first, last) in enumerate(forms or [(place, stop)]):
+                inner = file.tokens[first]
+                is_empty = inner.kind == "empty"
+                inner.source = f"{inner.source.removesuffix('/>')}>" if is_empty else inner.source
+                file.clear(first + 1, last)
+                copies = file.add(first, *span, "", f"</{inner.name}>" if is_empty else "")
+                for copy in copies:  # as in file(s)
+                    copy.source = copy.source.replace("(s)", "s" if number else "")
+                file.units += xml.spoken(copies, _LANGUAGE) or html.lines(copies, _LANGUAGE)
+            tag.source = tag.source.replace(' type="unfinished"', "")
+    return file.written(about)

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.config import DecodeConfig
-from transformer.documents import formats
+from transformer.documents import formats, guess
 from transformer.documents.passages import (
     KEPT,
     Options,
@@ -186,7 +186,7 @@ def translate_file(
     inspect: Callable[[str], Sequence[Part]] | None = None,
     options: Options | None = None,
 ) -> bytes:
-    """A file of any of the formats, told by its name, with its texts translated.
+    """A file of any of the formats, told by its name or ending, with its texts translated.
 
     `inspect` lets bold words and links follow their words; without it the stretches between are
     translated one by one. UserError for a file that cannot be read.
@@ -198,7 +198,8 @@ def translate_file(
     async def inspected(text: str) -> Sequence[Part]:
         return inspect(text) if inspect else ()
 
-    document = formats.read(content, PurePath(name).suffix, options or Options())
+    ending = formats.known_ending(PurePath(f"file{name}").suffix, content[: guess.HEAD])
+    document = formats.read(content, ending, options or Options())
     filling = fill(document.passages, translated, inspected if inspect else None)
     return document.write([*_run(filling)[0]])
 

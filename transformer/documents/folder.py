@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transformer.config import DecodeConfig, UserError
-from transformer.documents import formats
+from transformer.documents import formats, guess
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options, named_encoding
+from transformer.documents.passages import Options, language_of, named_encoding
 from transformer.translation.directions import Directions
 
 LARGEST = 2**30  # bytes of a file: it is held in memory, and more than once
@@ -18,23 +18,37 @@ SAMPLE = 1000  # passages by which the language of a file is told
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to translate, and the one to write; None: standard output."""
+    """A file to translate, and the one to write; None: standard output; its known ending."""
 
     source: Path
     target: Path | None
+    ending: str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is lines."""
+        return formats.FORMATS[self.ending] is formats.FORMATS[formats.TEXT]
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is more than lines of UTF-8, by its ending; by its mark, too."""
+        return not self.is_text or named_encoding(_head(self.source, 3)) is not None
 
 
-def is_document(path: Path) -> bool:
-    """Whether a file is more than lines of UTF-8, by the ending of its name; by its mark, too."""
-    suffix = path.suffix.lower()
-    if suffix != ".txt" or not path.is_file():
-        return suffix in formats.FORMATS and suffix != ".txt"
+def _head(path: Path, size: int = guess.HEAD) -> bytes:
+    """The first bytes of a file; of a pipe, which can be read only once, none."""
+    if not path.is_file():
+        return b""
     with path.open("rb") as file:
-        return named_encoding(file.read(3)) is not None
+        return file.read(size)
 
 
-def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[Path]]:
+def jobs(
+    sources: Sequence[Path], output: Path | None, asked: str = ""
+) -> tuple[list[Job], list[Path]]:
     """What is to be done, and the files of a folder that are of no known format.
+
+    `asked` is the format of the files, whatever their names; in a folder, of those of no known one.
 
     A folder becomes a folder with files of the same names. UserError where there is no place for
     them, or the names of two would be the same.
@@ -48,17 +62,21 @@ def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[
         if not source.is_dir():
             is_into = output is not None and (is_many or output.is_dir())
             place = output / source.name if output and is_into else output
-            planned.append(_job(source, place, is_named=not is_into))
+            ending = formats.known_ending(source.suffix, _head(source), asked)
+            planned.append(_job(source, place, ending, is_named=not is_into))
             continue
         for path in sorted(path for path in source.rglob("*") if path.is_file()):
             inside = path.relative_to(source)
             is_output = output is not None and output.resolve() in path.resolve().parents
             if is_output or any(part.startswith(".") for part in inside.parts):
                 continue
-            if path.suffix.lower() not in formats.FORMATS:
+            ending = path.suffix.lower()
+            is_known = ending in formats.FORMATS or not (ending or guess.seems(_head(path)))
+            if not (is_known or asked):
                 passed.append(path)
             elif output is not None:
-                planned.append(_job(path, output / inside, is_named=False))
+                ending = formats.known_ending(ending, b"", "" if is_known else asked)
+                planned.append(_job(path, output / inside, ending, is_named=False))
     targets = Counter(job.target for job in planned if job.target)
     twice = [target for target, n in targets.items() if n > 1]
     if twice:
@@ -66,24 +84,24 @@ def jobs(sources: Sequence[Path], output: Path | None) -> tuple[list[Job], list[
     return planned, passed
 
 
-def _job(source: Path, target: Path | None, *, is_named: bool) -> Job:
+def _job(source: Path, target: Path | None, ending: str, *, is_named: bool) -> Job:
     """The output of a file, with the ending that it must have."""
-    if not is_document(source):
-        return Job(source, target)
-    suffix = source.suffix.lower()
-    kind = formats.format_of(suffix)
-    if target is None and suffix in OFFICE:
+    job = Job(source, target, ending)
+    if not job.is_document:
+        return job
+    kind = formats.format_of(ending)
+    if target is None and ending in OFFICE:
         raise UserError(f"expected --output for {kind.name}, which is no text: {source}")
-    wanted = kind.written or suffix
+    wanted = kind.written or source.suffix
     if target is None or (target.exists() and not target.is_file()):  # a pipe
-        return Job(source, target)
-    if is_named and target.suffix.lower() != wanted:
+        return job
+    if is_named and target.suffix.lower() != wanted.lower():
         raise UserError(f"expected --output NAME{wanted} for {kind.name}, got {target}")
-    return Job(source, target.with_suffix(wanted) if kind.written else target)
+    return Job(source, target.with_suffix(wanted) if kind.written else target, ending)
 
 
 def translate_document(
-    path: Path,
+    job: Job,
     opened: Directions,
     decode: DecodeConfig,
     options: Options,
@@ -94,14 +112,20 @@ def translate_document(
 
     `started` is told how many passages there are, `advance` how many more are done.
     """
-    if path.stat().st_size > LARGEST:
+    if job.source.stat().st_size > LARGEST:
         raise UserError(f"expected a file of at most {LARGEST >> 20} MiB")
-    content, suffix = path.read_bytes(), path.suffix
-    passages = formats.read(content, suffix, options).passages
+    content = job.source.read_bytes()
+    document = formats.read(content, job.ending, options)
+    passages, named = document.passages, document.about
     started(len(passages))
     source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
+    for direction in opened.available:  # what a file names is surer than what it looks like
+        if (direction[0] if named.source else direction[1]) == language_of(
+            named.source or named.target
+        ):
+            source, target = direction
     translator, plain = opened.translator((source, target)), opened.plain((source, target))
-    warnings = dict.fromkeys(formats.notes(content, suffix, options))
+    warnings = dict.fromkeys((*named.notes, *formats.notes(content, job.ending, options)))
 
     def translate(texts: Sequence[str]) -> list[str]:
         results = translator.translate(texts, decode)
@@ -116,4 +140,4 @@ def translate_document(
         return parts
 
     asked = replace(options, source=source, target=target)
-    return translate_file(content, path.name, translate, inspect, asked), list(warnings)
+    return translate_file(content, job.ending, translate, inspect, asked), list(warnings)

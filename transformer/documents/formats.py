@@ -12,15 +12,32 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents import catalogues, html, markdown, office, subtitles, values
+from transformer.documents import (
+    catalogues,
+    gettext,
+    guess,
+    html,
+    keyed,
+    latex,
+    mail,
+    markdown,
+    notebook,
+    office,
+    resources,
+    restructured,
+    subtitles,
+    values,
+)
 from transformer.documents.passages import (
+    About,
     Opened,
     Options,
     Passage,
+    Unit,
     Written,
     named_encoding,
     text_file,
@@ -38,8 +55,9 @@ DEFECTS = (ValueError, LookupError, OSError, EOFError, RecursionError, NotImplem
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: its name with its article, MIME type, reader, library, other ending."""
+    """A kind of file: its endings, name with its article, MIME type, reader, library."""
 
+    endings: str
     name: str
     media: str
     open: Callable[[Any, Options], Opened]
@@ -54,6 +72,7 @@ class Document:
 
     passages: tuple[Passage, ...]
     write: Callable[[Sequence[MarkedText]], bytes]
+    about: About
 
 
 def _text(text: str, options: Options) -> Written:
@@ -83,93 +102,168 @@ def _pdf(content: bytes, options: Options) -> Opened:
     return text_file(_text)(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
 
 
-def _file(
-    name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
+def _text_format(
+    endings: str, name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
 ) -> Format:
-    return Format(name, media, text_file(read), library)
-
-
-def _office(suffix: str, name: str, media: str) -> Format:
-    library = "lxml" if media.startswith(_OPEN_XML) else ""
-    return Format(name, media, office.OFFICE[suffix], library)
+    is_text = media.startswith("text/") or media == "application/x-subrip"
+    return Format(
+        endings, name, f"{media}; charset=utf-8" if is_text else media, text_file(read), library
+    )
 
 
 _page = functools.partial(html.opened, language=html.HTML)
-_srt = functools.partial(subtitles.opened, is_vtt=False)
-_vtt = functools.partial(subtitles.opened, is_vtt=True)
+_vtt = functools.partial(subtitles.timed, is_vtt=True)
+_ssa = functools.partial(subtitles.ass, kind="ssa")
 _tsv = functools.partial(values.table, delimiter="\t")
-_TEXT = "; charset=utf-8"
-# A page that does not name its charset is read as Windows-1252.
-_PAGE = Format("an HTML page", f"text/html{_TEXT}", text_file(_page, written="cp1252"))
-_MARKDOWN = _file("a Markdown file", f"text/markdown{_TEXT}", markdown.opened, "markdown_it")
-_YAML = _file("a YAML file", "application/yaml", values.yaml_values, "yaml")
-_XLIFF = _file("an XLIFF file", "application/xliff+xml", catalogues.xliff)
-FORMATS: Mapping[str, Format] = {
-    ".txt": _file("a text file", f"text/plain{_TEXT}", _text),
-    ".md": _MARKDOWN,
-    ".markdown": _MARKDOWN,
-    ".html": _PAGE,
-    ".htm": _PAGE,
-    ".docx": _office(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document"),
-    ".odt": _office(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text"),
-    ".pptx": _office(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation"),
-    ".xlsx": _office(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet"),
-    ".epub": _office(".epub", "an EPUB book", "application/epub+zip"),
-    ".pdf": Format(
-        "a PDF", f"text/plain{_TEXT}", _pdf, "pypdf", ".txt",
-        "comes out as plain text, without pictures, tables, columns and fonts",
-    ),
-    ".srt": _file("a SubRip file", f"application/x-subrip{_TEXT}", _srt),
-    ".vtt": _file("a WebVTT file", f"text/vtt{_TEXT}", _vtt),
-    ".csv": _file("a table", f"text/csv{_TEXT}", values.table),
-    ".tsv": _file("a table", f"text/tab-separated-values{_TEXT}", _tsv),
-    ".json": _file("a JSON file", "application/json", values.json_values),
-    ".jsonl": _file("a JSON Lines file", f"application/jsonl{_TEXT}", values.json_lines),
-    ".yaml": _YAML,
-    ".yml": _YAML,
-    ".po": Format("a PO file", f"text/x-gettext-translation{_TEXT}", catalogues.po_file),
-    ".xliff": _XLIFF,
-    ".xlf": _XLIFF,
-    ".tmx": _file("a TMX file", "application/x-tmx+xml", catalogues.tmx),
-}  # fmt: skip
+# All that is said of the formats anywhere comes from here: help, settings of the server, tables.
+TABLE: tuple[Format, ...] = (
+    _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
+    _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
+                 "markdown_it"),
+    Format(".eml", "an e-mail", "message/rfc822", mail.opened),
+    Format(".rst", "a reStructuredText file", "text/x-rst; charset=utf-8",
+           text_file(restructured.opened), "docutils", note="its tables stay as they are"),
+    _text_format(".tex", "a LaTeX file", "application/x-tex", latex.opened, "pylatexenc"),
+    _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.opened,
+                 "markdown_it"),
+    # One that does not name its charset is read as Windows-1252.
+     Format(".html .htm", "an HTML page", "text/html; charset=utf-8",
+            text_file(_page, written="cp1252")),
+    Format(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document",
+           office.OFFICE[".docx"], "lxml"),
+    Format(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text",
+           office.OFFICE[".odt"]),
+    Format(".odp", "an OpenDocument presentation",
+           "application/vnd.oasis.opendocument.presentation", office.OFFICE[".odp"]),
+    Format(".ods", "an OpenDocument spreadsheet",
+           "application/vnd.oasis.opendocument.spreadsheet", office.OFFICE[".ods"]),
+    Format(".pptx", "a PowerPoint file", f"{_OPEN_XML}.presentationml.presentation",
+           office.OFFICE[".pptx"], "lxml"),
+    Format(".xlsx", "an Excel workbook", f"{_OPEN_XML}.spreadsheetml.sheet",
+           office.OFFICE[".xlsx"], "lxml"),
+    Format(".epub", "an EPUB book", "application/epub+zip", office.OFFICE[".epub"]),
+    _text_format(".fb2", "a FictionBook", "application/x-fictionbook+xml", office.fiction_book),
+    Format(".pdf", "a PDF", "text/plain; charset=utf-8", _pdf, "pypdf", ".txt",
+           "comes out as plain text, without pictures, tables, columns and fonts"),
+    _text_format(".srt", "a SubRip file", "application/x-subrip", subtitles.timed),
+    _text_format(".vtt", "a WebVTT file", "text/vtt", _vtt),
+    _text_format(".ass", "a SubStation file", "text/x-ass", subtitles.ass, "pysubs2"),
+    _text_format(".ssa", "a SubStation file", "text/x-ssa", _ssa, "pysubs2"),
+    _text_format(".sub", "a MicroDVD file", "text/x-microdvd", subtitles.sub, "pysubs2"),
+    _text_format(".csv", "a table", "text/csv", values.table),
+    _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
+    _text_format(".json", "a JSON file", "application/json", values.json_values),
+    _text_format(".arb", "a Flutter file", "application/json", values.arb),
+    _text_format(".jsonl", "a JSON Lines file", "application/jsonl", values.json_lines),
+    _text_format(".yaml .yml", "a YAML file", "application/yaml", values.yaml_values, "yaml"),
+    _text_format(".xliff .xlf .sdlxliff .mqxliff .mxliff", "an XLIFF file",
+                 "application/xliff+xml", catalogues.xliff),
+    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
+           "polib"),
+    Format(".pot", "a PO template", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
+           "polib", ".po"),
+    _text_format(".tmx", "a TMX file", "application/x-tmx+xml", catalogues.tmx),
+    _text_format(".properties", "Java properties", "text/x-java-properties", keyed.properties,
+                 "javaproperties"),
+    _text_format(".strings", "Apple strings", "text/plain", keyed.strings),
+    _text_format(".ini", "an INI file", "text/plain", keyed.ini, "iniparse"),
+    _text_format(".php", "PHP strings", "application/x-php", keyed.php, "tree_sitter_php"),
+    _text_format(".ftl", "a Fluent file", "text/plain", keyed.fluent, "fluent"),
+    _text_format(".ts", "a Qt file", "application/x-linguist", catalogues.qt),
+    _text_format(".xml", "Android strings", "application/xml", resources.android),
+    _text_format(".resx .resw", "a .NET resource", "application/xml", resources.resx),
+    _text_format(".stringsdict", "Apple plurals", "application/xml", resources.stringsdict),
+)  # fmt: skip
+FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in kind.endings.split()}
+# What people have, and how it gets a form that is read.
+REFUSED: Mapping[str, str] = {
+    ".doc": "a Word 97 document, which is saved as .docx",
+    ".rtf": "an RTF document, which is saved as .docx or .odt",
+    ".adoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
+    ".asciidoc": "an AsciiDoc document, which is converted to .html by asciidoctor",
+    ".xls": "an Excel 97 workbook, which is saved as .xlsx",
+    ".ppt": "a PowerPoint 97 file, which is saved as .pptx",
+    ".pages": "a Pages document, which is exported as .docx",
+    ".mobi": "a Kindle book, which is converted to .epub",
+    ".azw3": "a Kindle book, which is converted to .epub",
+    ".idml": "an InDesign file, which is exported as .html or .docx",
+    ".mo": "a compiled catalogue, whose .po is translated",
+    ".qm": "a compiled catalogue, whose .ts is translated",
+}
+TEXT = ".txt"
 
 
-def format_of(suffix: str) -> Format:
-    """The format of an ending; UserError for one that is not known or lacks its library."""
-    kind = FORMATS.get(suffix.lower())
-    if kind is None:
-        raise UserError(f"expected a file that ends in {', '.join(FORMATS)}, got {suffix!r}")
+def known_ending(ending: str, head: bytes, asked: str = "") -> str:
+    """The ending by which a file is read: its own, the one asked, or of text for plain prose.
+
+    UserError for a file of another kind: what it seems to be by its first bytes.
+    """
+    ending = f".{asked.removeprefix('.')}".lower() if asked else ending.lower()
+    if ending in FORMATS:
+        return ending
+    what = "" if asked or ending in REFUSED else guess.seems(head)
+    if not (what or asked or ending in REFUSED):
+        return TEXT
+    got = repr(ending) if ending else "a file without one"
+    if what:
+        got += f", which seems to be {what}; --format txt translates its lines all the same"
+    raise UserError(
+        f"expected a file that ends in {', '.join(FORMATS)}; got {got}"
+        + (f", {REFUSED[ending]}" if ending in REFUSED else "")
+    )
+
+
+def format_of(ending: str) -> Format:
+    """The format of a known ending; UserError for one that lacks its library."""
+    kind = FORMATS[known_ending(ending, b"", ending)]
     if kind.library and importlib.util.find_spec(kind.library) is None:
         raise UserError(f"to read {kind.name}, install the extra `files`: no {kind.library}")
     return kind
 
 
 def notes(content: bytes, suffix: str, options: Options) -> list[str]:
-    """What is to be known of what is written: what is lost, another encoding."""
-    found = [note] if (note := format_of(suffix).note) else []
-    is_text = FORMATS[suffix.lower()].media.endswith(("charset=utf-8", "json", "yaml"))
-    is_named = bool(options.encoding or named_encoding(content))
-    if is_text and not is_named and is_windows_1252(content):
-        kept = "in that" if FORMATS[suffix.lower()] is _PAGE else "in UTF-8"
-        found.append(f"no UTF-8: read as Windows-1252 (Latin-1), written {kept}")
-    return found
+    """What is to be known of the encoding of what is written."""
+    kind = FORMATS[suffix.lower()]
+    is_text = kind.media.endswith(("charset=utf-8", "json", "yaml"))
+    if not is_text or options.encoding or named_encoding(content) or not is_windows_1252(content):
+        return []
+    kept = "in that" if kind is FORMATS[".html"] else "in UTF-8"
+    return [f"no UTF-8: read as Windows-1252 (Latin-1), written {kept}"]
 
 
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008
     """Opens a file by the ending of its name; UserError for one that cannot be read."""
     kind = format_of(suffix)
+    units, finish, about = _opened(kind, content, options)
+    if not units:
+        about = replace(about, notes=(*about.notes, "nothing in it is to be translated"))
+
+    def write(translations: Sequence[MarkedText]) -> bytes:
+        for (_, put), marked in zip(units, translations, strict=True):
+            put(marked)
+        written = finish()
+        if isinstance(content, bytes):
+            try:
+                larger = replace(options, source="", target="", max_bytes=2 * options.max_bytes)
+                _opened(FORMATS.get(kind.written, kind), written, larger)
+            except UserError as error:
+                message = f"nothing is written, for it could not be read again: {error}"
+                raise UserError(message) from None
+        return written
+
+    return Document(tuple(passage for passage, _ in units), write, about)
+
+
+def _opened(
+    kind: Format, content: bytes | str, options: Options
+) -> tuple[list[Unit], Callable[[], bytes], About]:
     try:
         units, finish = kind.open(content, options)
-        units = list(units)
+        about: About = getattr(units, "about", About())
+        notes = tuple(filter(None, [kind.note, *about.notes]))
+        return list(units), finish, replace(about, notes=notes)
     except UserError:
         raise
     except DEFECTS as error:
         got = type(error).__name__ if content else "an empty file"
         raise UserError(f"expected {kind.name}, got {got}") from None
-
-    def write(translations: Sequence[MarkedText]) -> bytes:
-        for (_, put), marked in zip(units, translations, strict=True):
-            put(marked)
-        return finish()
-
-    return Document(tuple(passage for passage, _ in units), write)

@@ -1,14 +1,15 @@
-"""HTML and XML by one linear scan that keeps every byte: tags, attributes, lines of text.
+"""HTML and XML: the lines of text between their tags, and the texts in their attributes.
 
 A line is what is read as one: text with simple elements (bold words, links) as its marks, and
 with code and pictures, which stay, as <0/>. Tags, comments and scripts are left as they are.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
+from itertools import pairwise
 from typing import NamedTuple
 
 from transformer.config import UserError
@@ -25,30 +26,23 @@ from transformer.documents.passages import (
     plain,
     unescape,
 )
-from transformer.text.markup import MarkedText, Span
+from transformer.documents.tokens import TAG, TEMPLATES
+from transformer.documents.tokens import Token as Token
+from transformer.documents.tokens import attributes as attributes
+from transformer.documents.tokens import scan as scan
+from transformer.documents.tokens import values_of as values_of
+from transformer.documents.tokens import with_values as with_values
+from transformer.text.markup import MarkedText
 
-# Possessive repeats, and an end of the scan where an end is missing, keep it linear.
-_ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""
-_TAG = re.compile(rf"<(?P<slash>/?)(?P<name>[A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
-_PARSED = re.compile(
-    r"""(?P<name>=?+[^\s/>=]++|=)(?P<is>\s*+=\s*+)?+"""
-    r"""(?P<value>(?(is)(?:"[^"]*+"|'[^']*+'|[^\s>]*+)))"""
-)
-_HTML_PIECE, _XML_PIECE = (
-    re.compile(
-        rf"(?P<text>(?:[^<]++|<(?![A-Za-z/!?]))++)|(?P<tag>{_TAG.pattern})"
-        rf"|(?P<kept>(?s:<!--(?:-?>|.*?--!?>)|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
-        r"|(?P<block><(?!/?[A-Za-z]|!--|!\[CDATA\[|\?)[^>]*+>)"
-    )
-    for cdata, instruction in ((">", ">"), (r"\]\]>", r"\?>"))
-)
-_NAME = re.compile(r"</?[^\s/>]*+")
 _ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
-_SPACE = re.compile(r"[ \t\r\n\f]+")
-_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
-         "track", "wbr"}  # fmt: skip
-_RAW = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}
+_BLANKS = " \t\r\n\f"
+_SPACE = re.compile(rf"[{_BLANKS}]+")
 MAX_NESTED = 8  # simple elements around one text
+
+
+def _write(text: str, source: str) -> str:
+    text = escape(text, quote=False)
+    return text.replace("\xa0", "&nbsp;") if "&nbsp;" in source else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,91 +54,35 @@ class Language:
     attributes: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()  # elements that hold text; none: all do
     notes: frozenset[str] = frozenset()  # with texts of their own, which go where they stand
+    computed: str = ""  # an attribute of what an office program computes, which stays
     is_xml: bool = True
     write: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
+    is_spaced: bool = False  # white space counts everywhere
 
 
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
     sup time tt u"""
-_STAYING = "code kbd samp var svg math img wbr object audio video canvas"
+_STAYING = "code kbd samp var math img wbr object audio video canvas"
 _METAS = {"description", "keywords", "og:title", "og:description", "og:image:alt",
           "twitter:title", "twitter:description", "twitter:image:alt"}  # fmt: skip
-_BLOCKS = {"script", "style", "template", "textarea", "xmp", "iframe", "noembed", "noframes"}
+_BLOCKS = {"script", "style", "template", "xmp", "iframe", "noembed", "noframes"}
 HTML = Language(
     inline=frozenset(_INLINE.split()),
     kept=frozenset(_STAYING.split()) | _BLOCKS,
     attributes=frozenset({"alt", "title", "placeholder", "aria-label", "label"}),
+    notes=frozenset({"svg"}),
     is_xml=False,
+    write=_write,
 )
 XHTML = replace(HTML, is_xml=True)
-
-
-@dataclass(slots=True)
-class Token:
-    """A piece of the source: text, a tag (open, close, empty) or what stays (kept, block)."""
-
-    source: str
-    kind: str
-    name: str = ""
-    said: str | None = None  # of text, where entities alone do not tell
-
-
-def scan(text: str, is_xml: bool) -> Iterator[Token]:
-    """The tokens of a text, whose sources joined are the text."""
-    place = 0
-    while match := (_XML_PIECE if is_xml else _HTML_PIECE).match(text, place):
-        source, kind, place = match.group(), match.lastgroup or "", match.end()
-        if kind != "tag":
-            is_text = is_xml and source.startswith("<![CDATA[")
-            yield Token(source, "text", said=source[9:-3]) if is_text else Token(source, kind)
-            continue
-        name = match["name"] if is_xml else match["name"].lower()
-        is_empty = source.endswith("/>") if is_xml else name in _VOID
-        kind = "close" if match["slash"] else "empty" if is_empty else "open"
-        yield Token(source, kind, name)
-        if name in _RAW and kind == "open":
-            end_tag = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(text, place)
-            if not end_tag:
-                break
-            yield Token(text[place : end_tag.start()], "text")
-            place = end_tag.start()
-    if place < len(text):
-        yield Token(text[place:], "block")  # what never ends
-
-
-def attributes(tag: str) -> dict[str, Span]:
-    """Names in small letters and where their values stand, with their quotes; the first counts."""
-    start = _NAME.match(tag)
-    match = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
-    spans: dict[str, Span] = {}
-    for attribute in match:
-        if attribute["is"]:
-            spans.setdefault(attribute["name"].lower(), attribute.span("value"))
-    return spans
-
-
-def values_of(tag: str) -> dict[str, str]:
-    """The attributes of a tag that have a value."""
-    return {
-        name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
-        for name, (a, b) in attributes(tag).items()
-    }
-
-
-def with_values(tag: str, values: Mapping[str, str]) -> str:
-    """A tag with other values of attributes that it has."""
-    parts, end = list[str](), 0
-    for name, (a, b) in attributes(tag).items():
-        if name in values:
-            parts += [tag[end:a], f'"{escape(values[name])}"']
-            end = b
-    return "".join([*parts, tag[end:]])
 
 
 def _is_kept(token: Token, language: Language, source: str) -> bool:
     if token.kind not in ("open", "empty"):
         return False
     if token.name in language.kept or token.name in language.notes:
+        return True
+    if language.computed and f" {language.computed}=" in token.source:
         return True
     if "translate" not in token.source and "lang" not in token.source:
         return False
@@ -163,10 +101,15 @@ def tokens_of(text: str, language: Language, source: str = "") -> list[Token]:
     """
     if language.is_xml and _ENTITIES.match(text):
         raise UserError("expected XML without entities of its own in the file")
+    return grouped(scan(text, language.is_xml), language, source)
+
+
+def grouped(pieces: Iterable[Token], language: Language, source: str = "") -> list[Token]:
+    """Tokens with each element that stays as one."""
     tokens: list[Token] = []
     inside: list[Token] = []
     depth = 0
-    for token in scan(text, language.is_xml):
+    for token in pieces:
         if not inside and not _is_kept(token, language, source):
             tokens.append(token)
             continue
@@ -226,11 +169,11 @@ def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, 
         ):
             continue
         if start < i and (depth > 0 or not language.only):
-            yield range(start, i), pre > 0
+            yield range(start, i), pre > 0 or language.is_spaced
         start = i + 1
         change = {"open": 1, "close": -1}.get(token.kind, 0)
         depth += change if token.name in language.only else 0
-        pre += change if token.name == "pre" else 0
+        pre += change if token.name in ("pre", "textarea") else 0
 
 
 def closes(tokens: Sequence[Token], run: range) -> dict[int, int]:
@@ -305,6 +248,8 @@ def _unit(
         return "".join(token.source for token in tokens[first:stop])
 
     def put(marked: MarkedText) -> None:
+        numbers = _fixed_numbers(read.passage.text)
+        marked = [(_glued(text, numbers), mark) for text, mark in marked]
         own = "".join(tokens[item.text].source for item in line if item.text is not None)
         parts = []
         for mark, pieces in read.written(marked):
@@ -318,11 +263,39 @@ def _unit(
                 inner = source(mark.first, mark.text) + inner + source(mark.text + 1, mark.last + 1)
             parts.append(inner)
         if parts:
-            for token in tokens[line[0].first : line[-1].last + 1]:
+            inside = tokens[line[0].first : line[-1].last + 1]
+            written = "".join(parts)
+            if not is_pre and inside[0].kind == "text":
+                ahead = inside[0].source
+                written = ahead[: -len(ahead.lstrip(_BLANKS))] + written.lstrip(_BLANKS)
+            if not is_pre and inside[-1].kind == "text":
+                behind = inside[-1].source
+                written = written.rstrip(_BLANKS) + behind[len(behind.rstrip(_BLANKS)) :]
+            for token in inside:
                 token.source = ""
-            tokens[line[0].first].source = "".join(parts)
+            inside[0].source = written
 
     yield read.passage, put
+
+
+def _fixed_numbers(source: str) -> tuple[set[str], set[str]]:
+    """The numbers of a text ahead of and behind a space that does not break."""
+    ahead, behind = set[str](), set[str]()
+    for left, right in pairwise(source.split("\xa0")):
+        ahead.add(left.rpartition(" ")[2])
+        behind.add(right.partition(" ")[0])
+    ahead, behind = ({w for w in own if any(map(str.isdigit, w))} for own in (ahead, behind))
+    return ahead, behind
+
+
+def _glued(text: str, numbers: tuple[set[str], set[str]]) -> str:
+    """A text with the spaces beside these numbers that do not break."""
+    words = text.split(" ")
+    parts = words[:1]
+    for left, right in pairwise(words):
+        is_fixed = left in numbers[0] or right in numbers[1]
+        parts += ["\xa0" if is_fixed else " ", right]
+    return "".join(parts)
 
 
 def _said_by(tag: str, name: str, language: Language) -> list[str]:
@@ -333,7 +306,11 @@ def _said_by(tag: str, name: str, language: Language) -> list[str]:
         seen.add("value")
     if name == "meta" and values.get("property", values.get("name", "")).lower() in _METAS:
         seen.add("content")
-    return [own for own, value in values.items() if own in seen and has_words(value)]
+    return [
+        own
+        for own, value in values.items()
+        if own in seen and has_words(value) and not TEMPLATES.search(value)
+    ]
 
 
 def attribute_units(
@@ -341,7 +318,7 @@ def attribute_units(
 ) -> Iterator[Unit]:
     """Texts in attributes, with their places; what names the language is put right at once."""
     for token in tokens:
-        tag = _TAG.match(token.source)
+        tag = TAG.match(token.source)
         if tag is None or tag["slash"] or "=" not in tag.group() or "notranslate" in tag.group():
             continue
         values = values_of(tag.group())
@@ -362,7 +339,7 @@ def _setter(token: Token, name: str, before: str) -> Put:
 
 
 def _set(token: Token, values: Mapping[str, str]) -> None:
-    if tag := _TAG.match(token.source):
+    if tag := TAG.match(token.source):
         token.source = with_values(tag.group(), values) + token.source[tag.end() :]
 
 

@@ -1,28 +1,46 @@
 """Markdown: its paragraphs, headings and cells, as markdown-it reads them, line by line.
 
-Code, fences, addresses, HTML in a paragraph, formulas, variables, pictures with their texts and the
-head of a file stay; bold words and links are marks. A paragraph of several lines comes out as one.
+Code, fences, addresses, HTML in a paragraph, formulas, tags of templates, pictures with their texts
+and the head of a file but its title and description stay; bold words and links are marks. A
+paragraph of several lines comes out as one.
 """
 
+import functools
+import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from transformer.documents import html
+from transformer.config import UserError
+from transformer.documents import html, values
 from transformer.documents.passages import Options, Unit, Written
+from transformer.documents.slices import Slices
+from transformer.documents.tokens import TEMPLATE
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token as Parsed
 
-_HEAD = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?=\S)(?:(?!\1)[^\n]*+\n)*+\1[ \t]*(?:\r?\n|\Z)")
+_HEAD = re.compile(
+    r"(---|\+\+\+)[ \t]*\r?\n(?=\S)(?P<inside>(?:(?!\1)[^\n]*+\n)*+)\1[ \t]*(?:\r?\n|\Z)"
+)
+_HEADINGS = "title", "description"  # of a head, which are read
 # Notes, attributes, variables, formulas and tasks are signs to other readers of Markdown.
 _BOX = r"\[!\w++\]|(?:!!!|\?\?\?\+?)[ \t]++[\w-]++|:{3,}+[ \t]*+[\w-]*+"  # begins a line, or is one
+_VALUE = r"""(?:"[^"\n]*+"|'[^'\n]*+'|[^\s[\]"']++)"""
+_SHORT = rf"\[/[a-z][\w-]*+\]|\[[a-z][\w-]*+(?:\s++[\w-]++={_VALUE})++\s*+/?\](?![(\[:])"
 _SIGNS = re.compile(
-    rf"(?<![^\n])(?:{_BOX})|"
-    r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{\{[^{}\n]*+\}\}|\{[#.:%][^{}\n]*+\}"
+    rf"(?<![^\n])(?:{_BOX})|{TEMPLATE}|{_SHORT}|"
+    r"\[\^[^\]\s]++\]:?|\[[ xX]\](?=\s)|\{[#.:%][^{}\n]*+\}"
     r"|\$\$[^$]++\$\$|\$(?=\S)[^$\n]*[^$\s]\$(?!\d)"
+    r"|\\begin\{(?P<formula>\w++\*?)\}[\s\S]{0,2000}?\\end\{(?P=formula)\}"
+    r"|!?\[\[(?:[^\[\]|\n]++\|(?P<label>[^\[\]|\n]++)|[^\[\]\n]++)\]\](?!\()"  # of a wiki
+    r"|==(?P<marked>(?![\s=])[^=\n]++(?<!\s))==(?!=)"
 )
+_OWN = re.compile(rf"(?:{TEMPLATE}|{_SHORT})[ \t]*+(?:\n|\Z)")  # alone on a line
 _LINE = re.compile(rf"\[[^\[\]\n]++\]:|:\s|{_BOX}")  # or a note, an address, a definition
 _BOXED = re.compile(_BOX)
 _TARGET = r"""(?:\((?:[^()"'\\\n]++|\\.|"[^"]*+"|'[^']*+'|\([^()]*+\)|['"])*+\)|\[[^\[\]]*+\])?+"""
@@ -37,11 +55,19 @@ _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a 
 
 def _stays(state: "StateInline", silent: bool) -> bool:
     match = _SIGNS.match(state.src, state.pos)
-    if match:
-        state.pos = match.end()
-        if not silent:
-            state.push("stays", "", 0).content = match.group()
-    return match is not None
+    if match is None:
+        return False
+    name = "label" if match["label"] else "marked"
+    if not silent and match[name]:
+        state.push("signs_open", "", 1).markup = state.src[state.pos : match.start(name)]
+        end, (state.pos, state.posMax) = state.posMax, match.span(name)
+        state.md.inline.tokenize(state)
+        state.posMax = end
+        state.push("signs_close", "", -1).markup = state.src[match.end(name) : match.end()]
+    elif not silent:
+        state.push("stays", "", 0).content = match.group()
+    state.pos = match.end()
+    return True
 
 
 def _write(text: str, source: str) -> str:
@@ -56,35 +82,68 @@ def _write(text: str, source: str) -> str:
     return _BLOCK.sub(lambda m: m[1] + "\\" if m[1].isdigit() else "\\" + m[1], text)
 
 
+@functools.cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    parser.inline.ruler.before("text", "stays", _stays)
+    return parser
+
+
 MARKDOWN = html.Language(
-    inline=frozenset({"strong", "em", "s", "link"}), kept=frozenset(), write=_write
+    inline=frozenset({"strong", "em", "s", "link", "signs"}), kept=frozenset(), write=_write
 )
+
+
+def _head(inside: str, is_yaml: bool, options: Options) -> Written:
+    """Title and description in the head of a file, in YAML or TOML; an unsound head stays."""
+    names = [name for name in _HEADINGS if re.search(rf"^{name}\b", inside, re.MULTILINE)]
+    slices = Slices(inside)
+    try:
+        if is_yaml and names:
+            return values.yaml_values(inside, replace(options, columns=tuple(names)))
+        known = {} if is_yaml else tomllib.loads(inside.replace("\r\n", "\n"))
+    except (UserError, ValueError, RecursionError):
+        known = {}
+    written = functools.partial(json.dumps, ensure_ascii=False)
+    for value in (known[name] for name in sorted(names, key=inside.find) if name in known):
+        for source in (written(value), f"'{value}'"):
+            if (start := inside.find(source, slices.end)) >= 0 and isinstance(value, str):
+                slices.translate(start, start + len(source), value, written)
+    return slices.written()
 
 
 def opened(text: str, options: Options) -> Written:
     """The passages of a Markdown file."""
-    from markdown_it import MarkdownIt
-
     head = _HEAD.match(text)
     start = head.end() if head else 0
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.inline.ruler.before("text", "stays", _stays)
+    end = 0
     lines = _LINE_END.split(text[start:])
     offsets = [start]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
     tokens: list[html.Token] = []
     units: list[Unit] = []
-    blocks: list[tuple[html.Token, Callable[[], str]]] = []  # of HTML
-    end = 0
-    for token in parser.parse(text[start:]):
+    blocks: list[tuple[html.Token, Callable[[], str]]] = []  # of HTML, or the head
+
+    def part(first: int, stop: int, read: Written) -> int:
+        units.extend(read[0])
+        blocks.append((html.Token("", "block"), read[1]))
+        tokens.extend([html.Token(text[end:first], "block"), blocks[-1][0]])
+        return stop
+
+    if head:
+        is_yaml = head[1] == "---"
+        end = part(
+            head.start("inside"), head.end("inside"), _head(head["inside"], is_yaml, options)
+        )
+    for token in _parser().parse(text[start:]):
         if token.type == "html_block" and token.map and not token.level:
             first, stop = (offsets[line] for line in token.map)
-            own, finish = html.opened(text[first:stop], options, html.HTML)
-            units += own
-            blocks.append((html.Token("", "block"), finish))
-            tokens += [html.Token(text[end:first], "block"), blocks[-1][0]]
-            end = min(stop, len(text))
+            end = part(
+                first, min(stop, len(text)), html.opened(text[first:stop], options, html.HTML)
+            )
         if token.type != "inline" or not token.map or not token.content.strip():
             continue
         places = _places(token, text, offsets, end)
@@ -164,6 +223,7 @@ def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, i
             end = _end(_BREAK, content, end)
             line = content.rfind("\n", 0, start) + 1
             is_own = _LINE.match(content, end) or _BOXED.match(content, line)
+            is_own = is_own or _OWN.match(content, end) or _OWN.match(content, line)
             is_text = child.type == "softbreak" and not is_own
             kind, said = ("text", " ") if is_text else ("block", "")
         elif child.type in _STAYING:

@@ -1,4 +1,4 @@
-"""Office files: archives of XML of which only texts change: docx, pptx, xlsx, odt and epub.
+"""Office files and books: archives of XML of which only texts change, and FictionBook's XML.
 
 What stays in the language that it has: formulas and what they look up (names of sheets, ranges and
 columns, lists of allowed values), what was deleted, equations, masters and layouts of slides,
@@ -47,12 +47,18 @@ _TEXT_LANGUAGE = html.Language(
                     "text:reference-mark-end", "office:annotation-end"}),
     only=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
     notes=frozenset({"text:note", "office:annotation"}),
+    computed="table:formula",
 )  # fmt: skip
 _CONTENTS = html.Language(
     inline=frozenset(),
     kept=frozenset({"docAuthor"}),
     attributes=frozenset({"title"}),  # of a guide
     only=frozenset({"text", "dc:title", "dc:description"}),
+)
+_BOOK = html.Language(
+    inline=frozenset({"a", "emphasis", "strikethrough", "strong", "style", "sub", "sup"}),
+    kept=frozenset({"code", "image", "document-info", "publish-info"}),
+    only=frozenset({"book-title", "p", "subtitle", "td", "th", "v"}),
 )
 
 
@@ -114,18 +120,32 @@ def _marked_up(language: html.Language) -> Part:
     return text_file(functools.partial(html.opened, language=language))
 
 
+def _in_target(text: str, options: Options, name: str) -> str:
+    """A book whose element of this name tells the language of the translation."""
+    if not options.target:
+        return text
+    own = rf"(<{name}\b[^<>]*+>\s*+){re.escape(options.source)}(?:-[\w-]++)?(?=[<\s])"
+    return re.sub(own, rf"\g<1>{options.target}", text)
+
+
+def fiction_book(text: str, options: Options) -> Written:
+    """The titles and paragraphs of a FictionBook."""
+    return html.opened(_in_target(text, options, "lang"), options, _BOOK)
+
+
 def _page_or_contents(text: str, options: Options) -> Written:
-    if options.target:
-        own = rf"(<dc:language\b[^<>]*+>\s*+){re.escape(options.source)}(?:-[\w-]++)?(?=[<\s])"
-        text = re.sub(own, rf"\g<1>{options.target}", text)
+    text = _in_target(text, options, "dc:language")
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
     return html.opened(text, options, html.XHTML if is_page else _CONTENTS)
 
 
+_open_document = _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml")
 OFFICE: Mapping[str, Part] = {
     ".docx": _archive(_WORD, runs_of, "word/document.xml"),
     ".pptx": _archive(_SLIDES, runs_of, "ppt/presentation.xml"),
     ".xlsx": _archive(_SHEETS, runs_of, "xl/workbook.xml"),
-    ".odt": _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml"),
+    ".odt": _open_document,
+    ".odp": _open_document,
+    ".ods": _open_document,
     ".epub": _archive(_PAGES, text_file(_page_or_contents), "META-INF/container.xml"),
 }

@@ -23,10 +23,11 @@ _DECLARED = re.compile(
     + rb"|\s*+(?=<)(?!<\?xml[^<>]*encoding)(?s:.){0,1024}?<meta\s[^<>]*?charset" + _LABEL,
     re.IGNORECASE,
 )  # fmt: skip
-# Letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st; names; formulas of tables.
+# Letters with digits, as 2024-01-01T00:00Z, #f00 or v1.2, but not 1st; names; formulas; MM/YYYY.
 _CODE = re.compile(
     r"\s*+(?:(?!\d++(?:st|nd|rd|th)\b)(?=[!-~]*?\d)(?=[!-~]*?[A-Za-z])[!-~]++"
     r"|(?i:id|url|es|en|sep=)|=[A-Z][\w.]*+\(.*"
+    r"|(?=\S*(?:MM|YY|yy|:mm))(?:([dDMyYHhmsSaAzZT])\1{0,3}(?:[-/.:, ]++|(?!\w)|(?=[MDdT]))){2,}"
     r"|(?:application|audio|font|image|text|video)/[\w.+-]++)\s*+"
 )
 TYPED = re.compile(  # an argument of an ICU message, sound or not
@@ -48,13 +49,23 @@ def some_at_once(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of itself: its languages, and what is to be told of it."""
+
+    source: str = ""
+    target: str = ""
+    notes: tuple[str, ...] = ()
+
+
 class Packed(Generic[T]):
     """Many items, kept as the pickles of some hundred each, in order.
 
     As objects they need several times the memory, and a server that many ask does not get it back.
     """
 
-    def __init__(self, items: Iterable[T] = ()) -> None:
+    def __init__(self, items: Iterable[T] = (), about: About = About()) -> None:
+        self.about = about
         self._pickles: list[bytes] = []
         self.extend(items)
 
@@ -96,6 +107,14 @@ Unit = tuple[Passage, Put]
 Units = Iterable[Unit]
 Opened = tuple[Units, Callable[[], bytes]]  # passages with their places, and the file of them all
 Written = tuple[Units, Callable[[], str]]  # the same of a text
+
+
+class Told(list[Unit]):
+    """The passages of a file that says more of itself."""
+
+    def __init__(self, units: Units, about: About) -> None:
+        super().__init__(units)
+        self.about = about
 
 
 def unescape(text: str) -> str:
@@ -156,6 +175,23 @@ def text_file(
         return units, lambda: mark + finish().encode(kept, "xmlcharrefreplace")
 
     return opened
+
+
+def agreed(source: str, target: str, options: Options) -> str:
+    """The code of the target language that a file is written with: its own, if it has one.
+
+    UserError for a file that names other languages than those that are asked for.
+    """
+    asked = options.source, options.target
+    for role, own, other in zip(("from", "to"), (source, target), asked, strict=True):
+        if own and other and language_of(own) != other:
+            raise UserError(f"expected a file {role} {other}, got one that says {role} {own}")
+    return target or options.target
+
+
+def language_of(code: str) -> str:
+    """The language of a code with a region: es of es-MX and es_MX."""
+    return re.split("[-_]", code.lower())[0]
 
 
 class Line(Generic[T]):

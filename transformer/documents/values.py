@@ -6,49 +6,76 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from json import scanner
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.passages import Options, Written
+from transformer.documents.passages import About, Options, Written, agreed
 from transformer.documents.slices import Slices
-from transformer.text.language import language_code
+from transformer.text.markup import Span
 
-_JSON = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],]')
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
-_KEY = re.compile(r"\s*+:")
+# Keys whose values of one small word are for the program.
+_CODES = re.compile(
+    r"(?i:(?:^|.*[_.-])|.*(?-i:(?=[A-Z])))(?i:id|icon|class|type|href|src|url|slug|key"
+    r"|locale|lang|language|format|colou?r|style|variant|target|name_?space)"
+)
+_WORD = re.compile(r"[a-z\d]+(?:[-_./:][a-z\d]+)*")
+_STOP = re.compile(r"[,;]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.-][A-Za-z0-9]+)*")  # of a column
+_CODED = re.compile(r"[a-z]|Id$|ID$|.*_|.*[a-z][A-Z]")  # for programs, not for people
 _SPECIAL = re.compile(r"[\[\]{},]|^\s|\s$|\n")
 MAX_NESTED = 500  # lists and mappings of YAML in each other: deeper ones end libyaml's own stack
 _SYMBOL, _MASK = re.compile(r"(?<=[\[,\s]):(?=[a-z])"), "\uf8ff"  # instead of its colon
 _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a tag
 
 
+def is_code(key: str, said: str) -> bool:
+    """Whether a value is for the program, and no text: an icon, a class, the type of something."""
+    return key[:1] == "@" or bool(_WORD.fullmatch(said) and _CODES.fullmatch(key))
+
+
 def table(text: str, options: Options, delimiter: str = "") -> Written:
-    """The cells of a table; with named columns the first row and all others stay."""
+    """The cells of a table; with named columns the first row and all others stay.
+
+    So does a first row of names for programs."""
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t|", key=first.count)
     field = re.compile(
         rf'("(?:[^"]++|"")*+"[^{re.escape(delimiter)}\r\n]*+|[^{re.escape(delimiter)}\r\n]*+)'
         rf"([{re.escape(delimiter)}]|\r?\n|\r|\Z)"
     )
-    slices = Slices(text)
-    asked: set[int] | None = None
-    names: list[str] = []
-    row, column = 0, 0
+    rows: list[list[tuple[Span, str, bool]]] = [[]]
     for match in field.finditer(text):
         value, end = match.groups()
         is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
         said = value[1:-1].replace('""', '"') if is_quoted else value
-        if options.columns and row == 0:
-            names.append(said.strip())
-        elif asked is None or column in asked:
-            slices.translate(*match.span(1), said, _cell(is_quoted, delimiter))
-        column += 1
+        rows[-1].append((match.span(1), said, is_quoted))
         if end != delimiter:
-            if options.columns and row == 0:
-                asked = _columns(names, options.columns)
-            row, column = row + 1, 0
+            rows.append([])
+    names = [said.strip() for _, said, _ in rows[0]]
+    asked = _columns(names, options.columns) if options.columns else range(len(text) + 1)
+    is_headed = options.columns or _is_header(
+        names, [said for row in rows[1:] for _, said, _ in row]
+    )
+    slices = Slices(text)
+    for row in rows[1 if is_headed else 0 :]:
+        for column, (span, said, is_quoted) in enumerate(row):
+            if column in asked:
+                slices.translate(*span, said, _cell(said, is_quoted, delimiter))
     return slices.written()
+
+
+def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
+    """Whether a first row has names for programs, and what is below it is of another kind."""
+    return (
+        len(names) == len({*names}) > 1
+        and all(map(_NAME.fullmatch, names))
+        and any(map(_CODED.match, names))
+        and not all(_NAME.fullmatch(cell) for cell in cells if cell)
+    )
 
 
 def _columns(names: list[str], asked: tuple[str, ...]) -> set[int]:
@@ -64,8 +91,13 @@ def _check_known(kind: str, known: Collection[str], asked: Iterable[str]) -> Non
         )
 
 
-def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+def _cell(said: str, is_quoted: bool, delimiter: str) -> Callable[[str], str]:
+    stops = _STOP.findall(said)
+
     def render(text: str) -> str:
+        if len(_STOP.findall(text)) <= len(stops):  # a semicolon comes out as a comma
+            own = iter(stops)
+            text = _STOP.sub(lambda _: next(own), text)
         signs = (delimiter, "\n", "\r", *('"' if delimiter != "\t" else ""))
         must = any(sign in text for sign in signs) or text[:1] == '"'
         return '"' + text.replace('"', '""') + '"' if is_quoted or must else text
@@ -73,24 +105,31 @@ def _cell(is_quoted: bool, delimiter: str) -> Callable[[str], str]:
     return render
 
 
-def json_values(text: str, options: Options) -> Written:
-    """The strings of JSON that are no keys."""
-    _check_json(text, 1)
-    return _json_strings(text, options)
+class Located(str):
+    """A string of JSON, and where it stands with its quotes."""
+
+    start: int
+    stop: int
+    lacks = ""  # the key of a plural form behind it that Spanish has and English has not
 
 
-def json_lines(text: str, options: Options) -> Written:
-    """The same of JSON values, one a line."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            _check_json(line, number)
-    return _json_strings(text, options)
+def located(text: str, number: int = 1) -> Any:
+    """A value of JSON, mappings as lists of pairs, whose strings know where they stand.
 
+    UserError with the line, the first having this number, for what is no JSON.
+    """
 
-def _check_json(text: str, number: int) -> None:
-    """UserError with the line, the first having this number, for what is no JSON."""
+    def string(text: str, start: int, strict: bool) -> tuple[Located, int]:
+        said, stop = scanstring(text, start, strict)
+        own = Located(said)
+        own.start, own.stop = start - 1, stop
+        return own, stop
+
+    decoder: Any = json.JSONDecoder(object_pairs_hook=Pairs, parse_int=str, parse_float=str)
+    decoder.parse_string = string
+    decoder.scan_once = scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        json.loads(text, parse_int=str)  # of any number of digits
+        return decoder.decode(text)
     except json.JSONDecodeError as error:
         if not text:
             raise
@@ -98,30 +137,89 @@ def _check_json(text: str, number: int) -> None:
         raise UserError(f"line {line}: expected JSON: {error.msg}") from None
 
 
-_decoded = json.JSONDecoder(strict=False).decode
+class Pairs(list[tuple[str, Any]]):
+    """The keys and values of a mapping."""
 
 
-def _json_strings(text: str, options: Options) -> Written:
-    slices = Slices(text)
-    key, keys, known = "", list[str](), dict[str, None]()
-    for match in _JSON.finditer(text):
-        sign = match.group()
-        if sign in "{[":
-            keys.append(key)
-        elif sign in "}]":
-            key = keys.pop()
-        elif sign[0] == '"':
-            said = _decoded(sign)
-            if _KEY.match(text, match.end()) and keys:
-                key = said
-                continue
-            known[key] = None
-            if not options.columns or key in options.columns:
-                is_ascii = ("\\u" in sign and sign.isascii()) or bool(_HALF.search(sign))
-                render = functools.partial(json.dumps, ensure_ascii=is_ascii)
-                slices.translate(*match.span(), said, render)
+def json_values(text: str, options: Options) -> Written:
+    """The strings of JSON that are no keys; those under keys that begin with @ stay."""
+    return _json_strings(text, options, _named_strings(located(text), ""))
+
+
+def json_lines(text: str, options: Options) -> Written:
+    """The same of JSON values, one a line."""
+    found, start = list[tuple[str, Located]](), 0
+    for number, line in enumerate(text.split("\n"), 1):
+        for key, own in _named_strings(located(line, number), "") if line.strip() else ():
+            own.start, own.stop = own.start + start, own.stop + start
+            found.append((key, own))
+        start += len(line) + 1
+    return _json_strings(text, options, found)
+
+
+def _named_strings(root: Any, key: str) -> Iterator[tuple[str, Located]]:
+    """Strings in order with the key under which each stands."""
+    waiting = [(key, root)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, Pairs):
+            names = {name for name, _ in value}
+            for name, own in value:
+                stem = name.removesuffix("_other")
+                if stem != name and isinstance(own, Located) and f"{stem}_one" in names:
+                    own.lacks = "" if f"{stem}_many" in names else f"{stem}_many"
+            waiting += value[::-1]
+        elif isinstance(value, list):
+            waiting += [(key, each) for each in value[::-1]]
+        elif isinstance(value, Located):
+            yield key, value
+
+
+def _json_strings(text: str, options: Options, strings: Iterable[tuple[str, Located]]) -> Written:
+    slices, known = Slices(text), dict[str, None]()
+    for key, said in strings:
+        known[key] = None
+        source = text[said.start : said.stop]
+        if key in options.columns or not (options.columns or is_code(key, said)):
+            is_ascii = ("\\u" in source and source.isascii()) or bool(_HALF.search(source))
+            render = functools.partial(json.dumps, ensure_ascii=is_ascii)
+            slices.translate(said.start, said.stop, str(said), render)
+            if said.lacks and options.target == "es":
+                _add_form(slices, text, key, said, render)
     _check_known("keys of texts", known, options.columns)
     return slices.written()
+
+
+def _add_form(
+    slices: Slices, text: str, key: str, said: Located, render: Callable[[str], str]
+) -> None:
+    """Adds a plural form in the way in which the one before it is written."""
+    begin = text.rfind(json.dumps(key), 0, said.start)
+    ahead = text[max(0, begin - 200) : max(0, begin)]
+    space = ahead[len(ahead.rstrip()) :]
+    between = text[begin + len(json.dumps(key)) : said.start] if begin >= 0 else ": "
+    slices.insert(said.stop, f",{space}{json.dumps(said.lacks)}{between}", str(said), render)
+
+
+def arb(text: str, options: Options) -> Written:
+    """The messages of Flutter; what begins with @ is said of them, and stays, but the language."""
+    root = located(text)
+    if not isinstance(root, Pairs):
+        raise UserError("expected messages by their keys in an ARB file")
+    slices, source = Slices(text), ""
+    for key, value in root:
+        if not isinstance(value, Located):
+            continue
+        if key == "@@locale":
+            source = value
+            code = agreed(source, "", options)
+            slices.replace(value.start, value.stop, json.dumps(code) if code else f'"{source}"')
+        elif key[:1] != "@":
+            slices.translate(value.start, value.stop, str(value), _message)
+    return slices.written(About(source))
+
+
+_message = functools.partial(json.dumps, ensure_ascii=False)
 
 
 def yaml_values(text: str, options: Options) -> Written:
@@ -132,19 +230,29 @@ def yaml_values(text: str, options: Options) -> Written:
     roots = _yaml_nodes(text)
     nodes = [node for root in roots for node in _strings(root, "")]
     _check_known("keys of texts", dict.fromkeys(key for key, _ in nodes), options.columns)
-    slices = Slices(text)
-    for key in _language_keys(roots, options):
-        start, stop = key.start_mark.index, key.end_mark.index
-        slices.replace(start, stop, text[start:stop].replace(key.value, options.target))
+    slices, source = Slices(text), ""
+    if (root := _language_key(roots)) is not None:
+        source = root.value
+        code = agreed(source, "", options) or source
+        slices.replace(root.start_mark.index, root.end_mark.index, code)
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
-        if start >= slices.end and (not options.columns or key in options.columns):
-            said = node.value.replace(_MASK, ":")
-            if not node.style and said[:1] == ":" and said[1:].isidentifier():
-                continue  # a symbol of Ruby
+        said = node.value.replace(_MASK, ":")
+        is_symbol = not node.style and said[:1] == ":" and said[1:].isidentifier()  # of Ruby
+        is_asked = key in options.columns or not (options.columns or is_code(key, said))
+        if start >= slices.end and is_asked and not is_symbol:
             slices.translate(start, stop, said, _scalar(text[start:stop], node.style))
-    return slices.written()
+    return slices.written(About(source))
+
+
+def _language_key(roots: list[Any]) -> Any:
+    """The key of a file of Rails, the language of all in it; or None."""
+    if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping" or len(roots[0].value) != 1:
+        return None
+    key, value = roots[0].value[0]
+    is_code = key.id == "scalar" and re.fullmatch(r"(?:es|en)(?:[-_]\w++)?", key.value)
+    return key if is_code and not key.style and value.id == "mapping" else None
 
 
 def _yaml_nodes(text: str) -> list[Any]:
@@ -165,16 +273,6 @@ def _yaml_nodes(text: str) -> list[Any]:
             start = mark.index if mark else getattr(error, "position", 0)
             why = getattr(error, "problem", None) or "a character that it may not have"
     raise UserError(f"line {text.count(chr(10), 0, start) + 1}: expected sound YAML, got: {why}")
-
-
-def _language_keys(roots: list[Any], options: Options) -> Iterator[Any]:
-    """The only keys of documents that are the source language, which all their texts are in."""
-    for root in roots:
-        if options.target and root is not None and root.id == "mapping" and len(root.value) == 1:
-            ((key, below),) = root.value
-            is_source = key.id == "scalar" and language_code(key.value) == options.source
-            if is_source and below.id == "mapping":
-                yield key
 
 
 def _check_depth(events: Iterator[Any]) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from transformer.config import UserError
 from transformer.documents import formats
-from transformer.documents.passages import Options, Packed, Passage
+from transformer.documents.passages import About, Options, Packed, Passage
 from transformer.text.markup import MarkedText
 
 N_PROCESSES = 2
@@ -54,9 +54,13 @@ class Workers:
     async def read(self, content: bytes | str, suffix: str, options: Options) -> Packed[Passage]:
         """The passages of a file; UserError for one that cannot be read within the limits."""
         reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
+        source, target, notes = json.loads((lines := io.BytesIO(reply)).readline())
         return Packed(
-            Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
-            for text, marks, kept in map(json.loads, io.BytesIO(reply))
+            (
+                Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
+                for text, marks, kept in map(json.loads, lines)
+            ),
+            About(source, target, tuple(notes)),
         )
 
     async def write(
@@ -183,7 +187,8 @@ def _reply(job: bytes) -> bytes:
             return b"f" + document.write([*filled])
         # A line each: what is read in C at once keeps every other thread from its work.
         lines = (json.dumps((each.text, each.marks, each.kept)) for each in document.passages)
-        return b"p" + "\n".join(lines).encode()
+        about = json.dumps((document.about.source, document.about.target, document.about.notes))
+        return b"p" + "\n".join([about, *lines]).encode()
     except UserError as error:
         return b"e" + str(error).encode(errors="replace")
     except MemoryError:

@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy
 
 from transformer.config import ServeConfig
-from transformer.documents import formats
+from transformer.documents import formats, guess
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import Options, Packed, Passage, encoding_of
+from transformer.documents.passages import (
+    Options,
+    Packed,
+    Passage,
+    encoding_of,
+    language_of,
+)
 from transformer.documents.worker import Workers
 from transformer.serving import schema
 from transformer.serving.access import RequestError
@@ -160,14 +166,17 @@ class Api:
         """POST /translate_file: the name by which the file can be fetched, and what is to check."""
         request = schema.TranslateFile.of(fields)
         how = Reading(glossary=self._glossary(request.glossary))
-        stem, suffix = _plain_name(request.file.name)
+        stem, named = _plain_name(request.file.name)
         content, source, target = request.file.content, request.source, request.target
+        suffix = formats.known_ending(named, content[: guess.HEAD], request.format)
         columns = tuple(filter(None, request.columns.split(",")))
         options = Options("" if source == "auto" else source, target, columns)
         options = dataclasses.replace(options, encoding=request.encoding)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            source = detected(_beginning(passages))[0]["language"]
+            named = language_of(passages.about.source)
+            is_known = any(named == pair[0] for pair in self._pairs)
+            source = named if is_known else detected(_beginning(passages))[0]["language"]
             options = dataclasses.replace(options, source=source)
             passages = await self._workers.read(content, suffix, options)
         size = check_size((p.text for p in passages), self._limits.file_char_limit)
@@ -180,10 +189,11 @@ class Api:
             filled = Packed(split_at_marks(passage.text, passage.marks) for passage in passages)
         written = await self._workers.write(content, suffix, options, filled)
         notes = await asyncio.to_thread(formats.notes, content, suffix, options)
-        suffix = formats.FORMATS[suffix].written or suffix
-        kept = f"{secrets.token_urlsafe(24)}{suffix}"
-        await asyncio.to_thread(self._outbox.put, kept, written, f"{stem}_{target}{suffix}")
-        return kept, [*notes, *warnings][:MOST_WARNINGS]
+        kind = formats.FORMATS[suffix]
+        kept = f"{secrets.token_urlsafe(24)}{kind.written or suffix}"
+        shown = f"{stem}_{target}{kind.written or named}"
+        await asyncio.to_thread(self._outbox.put, kept, written, shown)
+        return kept, [*passages.about.notes, *notes, *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files and pages, and drops translated files."""

@@ -166,6 +166,9 @@ class TranslateFile(RequestFields):
         Field(description="of a text that is neither UTF-8 nor Windows-1252, which are recognised"),
     ] = ""
     glossary: Terms = ""
+    format: Annotated[
+        str, Field(description="of a file whose name does not tell it, as srt; txt: lines")
+    ] = ""
 
 
 class Inspect(RequestFields):

@@ -1,0 +1,52 @@
+"""Jupyter notebooks: their Markdown cells; code, outputs, metadata and the JSON's form stay."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transformer.config import UserError
+from transformer.documents import markdown
+from transformer.documents.passages import Options, Unit, Written
+from transformer.documents.values import Located, Pairs, located
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def opened(text: str, options: Options) -> Written:
+    """The Markdown cells of a notebook of nbformat 4."""
+    root = located(text)
+    cells: Any = dict(root).get("cells") if isinstance(root, Pairs) else None
+    if not isinstance(cells, list):
+        raise UserError("expected a notebook of nbformat 4 with cells")
+    units: list[Unit] = []
+    read = list[tuple[list[Located], str, Callable[[], str]]]()
+    for cell in (dict(cell) for cell in cells if isinstance(cell, Pairs)):
+        source: Any = cell.get("source", "")
+        lines = [source] if isinstance(source, Located) else source
+        is_sound = isinstance(lines, list) and all(isinstance(line, Located) for line in lines)
+        if cell.get("cell_type") == "markdown" and is_sound and lines:
+            own, finish = markdown.opened("".join(lines), options)
+            units += own
+            read.append((lines, "".join(lines), finish))
+    is_ascii = "\\u" in text and text.isascii()
+
+    def written() -> str:
+        parts, end = list[str](), 0
+        for lines, source, finish in read:
+            if (said := finish()) != source:
+                parts += [text[end : lines[0].start], _strings(text, lines, said, is_ascii)]
+                end = lines[-1].stop
+        return "".join([*parts, text[end:]])
+
+    return units, written
+
+
+def _strings(text: str, lines: Sequence[Located], said: str, is_ascii: bool) -> str:
+    """A cell's source as it was written: one string, or a list of lines."""
+    start, stop = lines[0].start, lines[0].stop
+    before = text[max(0, start - 999) : start]
+    if before.rstrip().endswith(":"):
+        return json.dumps(said, ensure_ascii=is_ascii)
+    between = text[stop : lines[1].start] if lines[1:] else "," + before[len(before.rstrip()) :]
+    return between.join(json.dumps(line, ensure_ascii=is_ascii) for line in _LINES.findall(said))

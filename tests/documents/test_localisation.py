@@ -80,6 +80,9 @@ def test_another_library_would_lose_the_form_of_most() -> None:
         if bytes(getattr(imported, store).parsestring(content)) != content:
             changed.append(name)
     assert len(changed) >= 9, changed
+    android = [key for key, *_ in units_of("strings.xml", FILES["strings.xml"][0])]
+    assert "days" not in " ".join(android)  # an array
+    assert "icon file.ico" in [text for *_, text in units_of("a.resx", FILES["a.resx"][0])]
 
 
 def test_msgfmt_takes_what_is_written(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ ORDER = ("config", "files", "command", "plots", "text", "model", "checkpoint", "
          "flags", "cli")  # fmt: skip
 # The one package that imports a library; torch and numpy are everywhere, but see WITHOUT_TORCH.
 HOMES = {"accelerate": "training", "ctranslate2": "export", "datasets": "corpus",
-         "fastapi": "serving", "fluent": "documents", "iniparse": "documents",
-         "javaproperties": "documents", "lxml": "documents", "markdown_it": "documents",
-         "matplotlib": "plots", "prometheus_client": "serving", "psutil": "training",
+         "docutils": "documents", "fastapi": "serving", "fluent": "documents",
+         "iniparse": "documents", "javaproperties": "documents", "lxml": "documents",
+         "markdown_it": "documents", "matplotlib": "plots", "prometheus_client": "serving",
+         "psutil": "training",
          "polib": "documents", "pyarrow": "corpus", "pydantic": "serving",
          "pylatexenc": "documents", "pypdf": "documents",
          "pysubs2": "documents",

@@ -118,6 +118,10 @@ def test_a_file_becomes_a_file_with_as_many_lines(
     lines = target.read_text(encoding="utf-8").split("\n")
     assert lines == [*translations, "", "", translations[0], ""]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["source.txt", "target.txt"]
+    for end, last in (("\r\n", "\r\n"), ("\r\n", ""), ("\n", "")):
+        source.write_bytes((end.join(TEXTS) + last).encode())
+        assert run("--input", source, "--output", target) == (0, "", "")
+        assert target.read_bytes().decode() == end.join(translations) + last
     source.write_bytes("\n".join(TEXTS).encode("utf-16"))  # as Notepad writes it
     assert run("--input", source, "--output", target) == (0, "", "")
     assert target.read_text(encoding="utf-16").split("\n") == translations

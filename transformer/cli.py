@@ -251,7 +251,9 @@ def _translate_lines(
     """Translates texts, or a file of lines in one language; with --per-line each in its own."""
     lines, sample = _lines(args, source)
     langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
-    by = "--resume" if args.json or decode.n_best == 1 else ""
+    is_text, by = not args.json and decode.n_best == 1, "--resume"
+    by = by if args.json or is_text else ""
+    end = "\r" if is_text and source and sample.partition("\n")[0].endswith("\r") else ""
     with open_output(target, resume=args.resume, by=by) as (write, n_done, last):
         if progress.is_shown and source:
             with source.open("rb") as file:
@@ -259,9 +261,9 @@ def _translate_lines(
         passed, before = opened.passed(lines, n_done)
         stream = opened.stream(itertools.chain(passed, lines), decode, langs, before=before)
         for number, translation in enumerate(stream, n_done + 1 - len(passed)):
-            made = output_lines(translation, args.json, decode.n_best)
+            made = [line + end for line in output_lines(translation, args.json, decode.n_best)]
             if number == n_done:  # of the earlier run
-                if [last] != [*made]:
+                if [last] != made:
                     progress.say(
                         f"translate: line {n_done} would now be another: are input, model "
                         f"and options those of before? If not, remove {target}.part"
@@ -273,6 +275,11 @@ def _translate_lines(
             if translation.warnings:
                 where = f"{source}, line {number}" if args.input and args.input.is_dir() else number
                 progress.say(f"translate: {where}: {'; '.join(translation.warnings)}")
+    if is_text and sample and source and target and target.is_file():
+        with source.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            if file.read() != b"\n":  # nor does what is written end with one
+                os.truncate(target, max(0, target.stat().st_size - len(f"{end}\n")))
 
 
 def _translate_files(

@@ -61,6 +61,9 @@ HOSTILE = {
                 "\\item[a] b\n", "[a", "&", "a~b ", "%\n",
                 "\\begin{a}[b]{c}d\\end{a}", "\\begin{minted}")),
              "{" * N, "\\begin{a}" * N, "a" + " " * 60_000 + "b", "\n \n" * N + "a"],
+    ".rst": [*(unit * (N // 8) for unit in
+               ("*a* ", "`a <b>`_ ", "|a| ", "a\n=\n\n", "a\n\n", "a\n  b\n", "::\n\n a\n\n",
+                ".. note:: a\n\n", "- a\n")), "*" * N, "- " * N + "a", " " * 60_000, "``" * N],
     ".eml": [MAIL + text for text in
              ("\n" + "a\n" * N, "\n" + "> " * N + "a", f"{PARTS}{PART * 999}",
               "Subject: " + "=?utf-8?q?a?= " * N + "\n\na", "a: b\n" * N + "\na")],

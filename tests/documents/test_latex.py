@@ -61,7 +61,7 @@ no
 SAID = (
     "La casa roja El perro es grande y mide metros una nota corta según Cuesta menos Véase figura "
     "gato negro Agua lluvia mapa de ciudad nombre edad Ana número primo Hola mundo título uno"
-    " página el la más o"
+    " página el la más o Es"
 )
 
 

@@ -28,6 +28,7 @@ from transformer.documents import (
     notebook,
     office,
     resources,
+    restructured,
     subtitles,
     values,
 )
@@ -118,6 +119,8 @@ TABLE: tuple[Format, ...] = (
     _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
                  "markdown_it"),
     Format(".eml", "an e-mail", "message/rfc822", mail.opened),
+    Format(".rst", "a reStructuredText file", "text/x-rst; charset=utf-8",
+           text_file(restructured.opened), "docutils", note="its tables stay as they are"),
     _text_format(".tex", "a LaTeX file", "application/x-tex", latex.opened, "pylatexenc"),
     _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.opened,
                  "markdown_it"),

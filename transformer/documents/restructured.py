@@ -1,0 +1,135 @@
+"""reStructuredText, as docutils reads it: titles, paragraphs, items, terms, captions and notes.
+
+Roles, references, literals, substitutions and formulas stay, and so do tables, names of fields,
+comments and directives but for the text that they hold; emphasis and links are marks. A paragraph
+of several lines comes out as one, and the lines of signs around a title get its length.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from transformer.documents import html
+from transformer.documents.passages import Options, Written
+
+_LINK = re.compile(r"(`)([^`<]*[^`<\s])(\s*<[^<>]*>`__?)")
+_EMPHASIS = re.compile(r"(\*\*?)([^*\\]+)(\*\*?)")
+_SIGNS = re.compile(r"[\\*`|]|_(?!\w)")  # they would mean something
+_ITEM = re.compile(r"(?=(?:[-*+•]|\(?\w{1,4}[.)]|\.\.|>>>|:\w+:)(?:\s|$))")
+_UNDER = re.compile(r"[ \t]*\r?\n(([!-/:-@\[-`{-~])\2*)(?=[ \t]*(?:\r?\n|\Z))")
+_OVER = re.compile(r"(([!-/:-@\[-`{-~])\2*)[ \t]*\r?\n[ \t]*\Z")
+
+
+def _write(text: str, source: str) -> str:
+    text = _SIGNS.sub(r"\\\g<0>", text)
+    return "\\" + text if _ITEM.match(text) and not _ITEM.match(source) else text
+
+
+_RST = html.Language(inline=frozenset({"mark"}), kept=frozenset(), write=_write)
+
+
+def opened(text: str, options: Options) -> Written:
+    """The passages of a reStructuredText file."""
+    tokens: list[html.Token] = []
+    titles: list[tuple[list[html.Token], list[html.Token]]] = []  # with the lines of signs
+    end = 0
+    for node, is_title in _blocks(text):
+        places = _places(text, node.rawsource, end)
+        if not places or places[0] < end:
+            continue
+        said = _inline(node, text, places)
+        tokens += [html.Token(text[end : places[0]], "block"), *said]
+        end = places[-1]
+        if is_title and (under := _UNDER.match(text, end)):
+            lines = [html.Token(under[1], "block")]
+            if over := _OVER.search(tokens[-len(said) - 1].source[-len(under[1]) - 99 :]):
+                before = tokens[-len(said) - 1]
+                cut = len(before.source) - len(over[0])
+                rest = html.Token(over[0][len(over[1]) :], "block")
+                lines.append(html.Token(over[1], "block"))
+                before.source = before.source[:cut]
+                tokens[-len(said) : -len(said)] = [lines[-1], rest]
+            tokens += [html.Token(text[end : under.start(1)], "block"), lines[0]]
+            titles.append((said, lines))
+            end = under.end(1)
+    tokens.append(html.Token(text[end:], "block"))
+
+    def written() -> str:
+        for said, lines in titles:
+            length = len("".join(token.source for token in said).strip())
+            for line in lines:
+                line.source = line.source[0] * max(len(line.source), length)
+        return "".join(token.source for token in tokens)
+
+    return html.lines(tokens, _RST), written
+
+
+def _blocks(text: str) -> Iterator[tuple[Any, bool]]:
+    """The texts of a file in order, and whether each is a title."""
+    from docutils import nodes
+    from docutils.frontend import get_default_settings
+    from docutils.parsers.rst import Parser
+    from docutils.utils import new_document
+
+    settings = get_default_settings(Parser)
+    settings.report_level = settings.halt_level = 5  # what it does not know stays
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.syntax_highlight = "none"
+    root = new_document("", settings)
+    Parser().parse(text, root)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (nodes.table, nodes.system_message, nodes.substitution_definition)):
+            continue
+        is_read = isinstance(node, nodes.TextElement) and node.rawsource
+        if is_read and not isinstance(node, nodes.field_name):
+            yield node, isinstance(node, nodes.title)
+        else:
+            waiting += [each for each in node.children[::-1] if isinstance(each, nodes.Element)]
+
+
+def _places(text: str, said: str, end: int) -> list[int]:
+    """Where each character of a block stands, whose lines may be indented; or nothing."""
+    places: list[int] = []
+    for line in said.split("\n"):
+        at = text.find(line, end)
+        if at < 0 or (places and text[end:at].strip()):
+            return []
+        places += range(at, at + len(line) + 1)
+        end = at + len(line)
+    return places
+
+
+def _inline(node: Any, text: str, places: list[int]) -> list[html.Token]:
+    """The inside of a block; a block of code or a comment as what stays."""
+    from docutils import nodes
+
+    said = node.rawsource
+    if isinstance(node, nodes.FixedTextElement):
+        return [html.Token(text[places[0] : places[-1]], "block")]
+    tokens: list[html.Token] = []
+    end = 0
+
+    def add(stop: int, kind: str) -> None:
+        nonlocal end
+        if stop > end:
+            own = re.sub(r"\\(\S)", r"\1", said[end:stop]) if kind == "text" else None
+            tokens.append(html.Token(text[places[end] : places[stop]], kind, "mark", own))
+        end = stop
+
+    for child in node.children:
+        raw = getattr(child, "rawsource", "")
+        if isinstance(child, (nodes.Text, nodes.target)) or not raw:
+            continue
+        at = said.find(raw, end)
+        if at < 0:
+            break
+        add(at, "text")
+        if marked := (_EMPHASIS.fullmatch(raw) or _LINK.fullmatch(raw)):
+            for group, kind in ((1, "open"), (2, "text"), (3, "close")):
+                add(at + marked.end(group), kind)
+        else:
+            add(at + len(raw), "kept")
+    add(len(said), "text")
+    return tokens

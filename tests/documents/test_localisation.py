@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import transformer
 from tests.documents.localised import FILES, PO, QT, TMX, XLIFF, XLIFF_2, bilingual, loud
-from transformer.config import UserError
+from transformer.config import DecodeConfig, UserError
+from transformer.documents import folder
 from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
 from transformer.documents.passages import Options
@@ -80,6 +82,9 @@ def test_another_library_would_lose_the_form_of_most() -> None:
         if bytes(getattr(imported, store).parsestring(content)) != content:
             changed.append(name)
     assert len(changed) >= 9, changed
+    android = [key for key, *_ in units_of("strings.xml", FILES["strings.xml"][0])]
+    assert "days" not in " ".join(android)  # an array
+    assert "icon file.ico" in [text for *_, text in units_of("a.resx", FILES["a.resx"][0])]
 
 
 def test_msgfmt_takes_what_is_written(tmp_path: Path) -> None:
@@ -200,3 +205,25 @@ def test_a_broken_file_is_refused_in_one_line(name: str, content: str, message: 
     with pytest.raises(UserError, match=re.escape(message)) as raised:
         translated(content, name)
     assert "\n" not in str(raised.value)
+
+
+def test_the_languages_that_a_file_names_decide_the_direction(tmp_path: Path) -> None:
+    opened = transformer.load()
+    asked = {
+        "a.xlf": "<xliff><file source-language='en-US' target-language='es-MX'><trans-unit>"
+        "<source>Home</source><target state='new'/></trans-unit></file></xliff>",
+        "a.po": 'msgid ""\nmsgstr ""\n"Language: es_MX\\n"\n\nmsgid "_Home"\nmsgstr ""\n',
+        "a.arb": '{"@@locale": "en", "a": "Home"}',
+    }
+    for name, content in asked.items():
+        (tmp_path / name).write_text(content)
+        job = folder.Job(tmp_path / name, None, name[1:])
+        written, notes = folder.translate_document(job, opened, DecodeConfig(), Options())
+        assert b"Casa" in written, written
+        assert not notes
+    assert (
+        b"'es-MX'"
+        in folder.translate_document(
+            folder.Job(tmp_path / "a.xlf", None, ".xlf"), opened, DecodeConfig(), Options()
+        )[0]
+    )

@@ -14,6 +14,7 @@ from tests.processes import python
 from tests.serving.server import ES_EN, ON, TEXT, Call
 from transformer.config import DecodeConfig
 from transformer.decoding import native
+from transformer.documents.formats import FORMATS
 from transformer.documents.worker import N_PROCESSES
 from transformer.translation.directions import load
 
@@ -137,7 +138,7 @@ def test_languages_health_and_settings(client: Any) -> None:
     assert client("GET", "/health").json() == {"status": "ok"}
     settings = client("GET", "/frontend/settings").json()
     assert settings["charLimit"] == 2000
-    assert {".txt", ".srt", ".html", ".docx"} <= {*settings["supportedFilesFormat"]}
+    assert settings["supportedFilesFormat"] == [*FORMATS]
     assert settings["language"]["source"] == {"code": "es", "name": "Spanish"}
 
 

@@ -37,7 +37,7 @@ from transformer.export.to_huggingface import huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
-from transformer.training.progress import matrix_peak, training_flops
+from transformer.training.reporting import matrix_peak, training_flops
 from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
 
 HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "share of peak", "MiB")

@@ -8,12 +8,12 @@ import dataclasses
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from transformer.config import TrainConfig
+from transformer.config import TrainConfig, UserError
+from transformer.corpus import batching
 from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch, Indices
 from transformer.corpus.prepared import PreparedCorpus
@@ -57,6 +57,20 @@ class MicroBatches(Dataset[Batch]):
         return micro_batch(self.data, rows, self.config, self.max_len, self.seed(number))
 
 
+def plan_epoch(
+    data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
+) -> list[Indices]:
+    """Return the micro-batches of an epoch, those of all processes, as rows of the corpus."""
+    indices = batching.epoch_indices(data.sizes, config.seed, epoch)
+    try:
+        return batching.plan(
+            data.pairs.lengths, indices, config.batch_tokens, config.seed, epoch,
+            processes * config.accumulate, config.pad_multiple or 1,
+        )  # fmt: skip
+    except ValueError as error:
+        raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
+
+
 def n_workers(config: TrainConfig, device: torch.device, processes: int) -> int:
     """How many worker processes make batches for a training process.
 
@@ -75,10 +89,6 @@ def _start_worker(number: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _as_it_is(batch: Any) -> Any:
-    return batch
-
-
 def load(
     batches: MicroBatches, steps: Sequence[range], device: torch.device, workers: int
 ) -> Iterator[Step]:
@@ -87,7 +97,6 @@ def load(
         batches,
         batch_size=None,
         sampler=[number for step in steps for number in step],
-        collate_fn=_as_it_is,
         num_workers=workers,
         prefetch_factor=AHEAD if workers else None,
         multiprocessing_context="fork" if workers else None,

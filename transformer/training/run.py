@@ -8,7 +8,6 @@ steps/           the weights of the last few validations, to be averaged
 .lock            the process that trains there
 """
 
-import collections
 import contextlib
 import dataclasses
 import enum
@@ -58,6 +57,13 @@ class TrainingState:
     end: int = 0  # last step, after which it would be zero
     limits: str = ""  # for which that was decided
     probed: float = 0.0  # seconds that the first steps took, which tell little of the pace
+
+    def after_step(self, steps_per_epoch: int) -> Self:
+        """Return the state one optimiser step further, in the next epoch after its last step."""
+        ends, position = divmod(self.position + 1, steps_per_epoch)
+        return dataclasses.replace(
+            self, step=self.step + 1, epoch=self.epoch + ends, position=position, finished=False
+        )
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -123,71 +129,6 @@ def share_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) 
     limits = config.max_steps, config.max_epochs, config.max_minutes
     parts = (part / limit for part, limit in zip(done, limits, strict=True) if limit)
     return min(1.0, max(parts, default=0.0))
-
-
-class TimeLeft:
-    """Estimates how long a run still takes, by its pace over the last minute."""
-
-    WINDOW = 60.0  # seconds
-
-    def __init__(self, seconds: float, share: float) -> None:
-        """`share` of the run was done after so many `seconds` of training (`share_done`)."""
-        self._seen = collections.deque([(seconds, share)])
-
-    def estimate(self, seconds: float, share: float) -> float | None:
-        """Seconds until all is done; None where the pace is not known yet, or no limit."""
-        self._seen.append((seconds, share))
-        while len(self._seen) > 2 and seconds - self._seen[1][0] >= self.WINDOW:
-            self._seen.popleft()
-        since, before = self._seen[0]
-        if seconds <= since or share <= before:
-            return None
-        return (1 - share) * (seconds - since) / (share - before)
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds as h:mm:ss."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"
-
-
-def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """One training record for a person."""
-    left = f", {clock(seconds_left)} left" if seconds_left is not None else ""
-    share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
-    return (
-        f"step {record['step']:>6}  epoch {record['epoch']:.2f}  loss {record['loss']:.3f}  "
-        f"lr {record['lr']:.2e}  {record['tokens_per_second']:,.0f} target tokens/s{share}  "
-        f"{clock(record['seconds'])}{left}"
-    )
-
-
-def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
-    """One validation for a person: the loss, and BLEU where development pairs were translated."""
-    told = [
-        f"{key.replace('bleu', 'BLEU')} {score:.{3 if key == 'loss' else 1}f}"
-        for key, score in scores.items()
-    ]
-    return f"step {step:>6}  {name}: {'  '.join(told)}"
-
-
-def describe_best(single: TrainingState, state: TrainingState, metric: str) -> str:
-    """Which weights a finished run keeps in `best`, and why.
-
-    `single` is its state before the mean of the last checkpoints was tried, `metric` what the
-    validations are compared by: "BLEU", or "loss".
-    """
-    if state.best is None or single.best is None:
-        return (
-            f"the last weights, of step {state.step}: without --dev there is nothing to choose by"
-        )
-    best, before = (
-        f"BLEU {score:.1f}" if metric == "BLEU" else f"loss {-score:.3f}"
-        for score in (state.best, single.best)
-    )
-    if state.best > single.best:
-        return f"the mean of the last checkpoints, {best}; the best single one has {before}"
-    return f"the weights of step {state.best_step}, the best in validation: {best}"
 
 
 def _table(title: str, values: Mapping[str, Any]) -> str:

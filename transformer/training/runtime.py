@@ -74,6 +74,24 @@ def is_main_process() -> bool:
     return bool(PartialState().is_main_process)
 
 
+def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]:
+    """Return each number's sum over all processes, to each of them."""
+    if accelerator.num_processes == 1:
+        return list(numbers)
+    together = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
+    return [float(x) for x in accelerator.reduce(together, "sum")]
+
+
+def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
+    """Return what a run computes with, for its model card."""
+    return {
+        "processes and device": f"{accelerator.num_processes} x {accelerator.device.type}",
+        "threads of a process": torch.get_num_threads(),
+        "precision": "bfloat16" if accelerator.mixed_precision == "bf16" else "float32",
+        "torch": torch.__version__,
+    }
+
+
 def start_cpu_processes() -> None:
     """Makes `accelerate launch --cpu --num_processes N` start N processes.
 

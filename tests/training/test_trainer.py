@@ -32,7 +32,7 @@ def test_passes_over_the_data_are_a_limit(start: Start, tmp_path: Path) -> None:
     trainer = start(tmp_path, max_epochs=2)
     assert trainer.run() is Ending.EPOCHS
     assert (trainer.state.epoch, trainer.state.position) == (2, 0)
-    assert trainer.state.step == 2 * trainer.turns
+    assert trainer.state.step == 2 * trainer.steps_per_epoch
     assert read_metrics(tmp_path)[-1]["epoch"] == 2
 
 

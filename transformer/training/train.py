@@ -37,7 +37,7 @@ from transformer.corpus.readers import HUB, as_tsv, read_pairs
 from transformer.files import locked, write_text
 from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
-from transformer.training.schedule import pieces_of_epoch, settled
+from transformer.training.schedule import resolve_settings, tokens_per_epoch
 from transformer.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -222,9 +222,9 @@ def _train(
     """All of it from the prepared corpus on, in a folder that no other process trains in."""
     main = accelerator.is_main_process
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
-    noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
-    processes, goes_on = accelerator.num_processes, before is not None
-    config = settled(request.config, model, data, processes, noted, goes_on)
+    saved = read_json(request.output / RUN) if (request.output / RUN).exists() else None
+    n_processes, is_pretrained = accelerator.num_processes, before is not None
+    config = resolve_settings(request.config, model, data, n_processes, saved, is_pretrained)
     if main:
         check_same_run(request.output, _settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
@@ -308,7 +308,7 @@ def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:
     logger.info(
         "%s, %s, schedule %s; batches of %s tokens, %s tokens an epoch",
         config.optimizer, rate, config.schedule, f"{config.batch_tokens:,}",
-        f"{pieces_of_epoch(data):,}",
+        f"{tokens_per_epoch(data):,}",
     )  # fmt: skip
 
 

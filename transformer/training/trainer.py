@@ -61,7 +61,7 @@ class Trainer:
             loss_model.compile_layers()
         self.validation = Validation(dev, data.tokenizer, directions, config)
         self.state = TrainingState()
-        self.turns = 1  # optimiser steps of an epoch, known once one has begun
+        self.steps_per_epoch = 1  # optimiser steps of an epoch, known once one has begun
         self.schedule: TrainConfig | None = None  # warm-up and cooldown in steps, once decided
         self._started = time.monotonic()
         self.stop_signal = ""  # that ended training
@@ -113,12 +113,12 @@ class Trainer:
             self.state = dataclasses.replace(self.state, seconds=seconds)
             if stops:
                 return Ending.STOPPED
-            self._decide()
+            self._resolve_schedule()
             loss = self.forward_backward(step, n_target)
             norm = self.optimizer_step()
             loss += 0.0 * norm  # a gradient that is not finite shows in the loss
             self.reporter.meter.add(loss, n_source, n_target)
-            self.state = self.state.after_step(self.turns)
+            self.state = self.state.after_step(self.steps_per_epoch)
             if ending := self._after_step():
                 return ending
         return None
@@ -127,23 +127,25 @@ class Trainer:
         """What this process reads in the rest of the epoch, made ahead by worker processes."""
         config, rank, count = self.config, self.accelerator.process_index, self.world_size
         plan = plan_epoch(self.data, config, self.state.epoch, count)
-        turns = batching.steps(plan, rank, count, config.accumulate)
-        self.turns = len(turns)
-        if self.state.position >= self.turns:
+        steps = batching.steps(plan, rank, count, config.accumulate)
+        self.steps_per_epoch = len(steps)
+        if self.state.position >= self.steps_per_epoch:
             raise UserError(
-                f"expected a place within the {self.turns} steps of an epoch of this corpus, got "
-                f"{self.state.position}: the checkpoint is of a run with another one"
+                f"expected a place within the {self.steps_per_epoch} steps of an epoch of this "
+                f"corpus, got {self.state.position}: the checkpoint is of a run with another one"
             )
         batches = MicroBatches(self.data, plan, config, self.model.config.max_len, self.state.epoch)
         workers = n_workers(config, self.device, count)
-        return load(batches, turns[self.state.position :], self.device, workers)
+        return load(batches, steps[self.state.position :], self.device, workers)
 
-    def _decide(self) -> None:
-        """Settles what is to be settled before the next step, and saves what the pace decided."""
+    def _resolve_schedule(self) -> None:
+        """Resolve what is due before the next step; save it where it depends on the speed."""
         before = self.state
-        self.state = schedule.decided(before, self.config, self.turns)
+        self.state = schedule.resolve_schedule(before, self.config, self.steps_per_epoch)
         if self.state != before or self.schedule is None:
-            self.schedule = schedule.in_steps(self.state, self.config, self.turns)
+            self.schedule = schedule.schedule_in_steps(
+                self.state, self.config, self.steps_per_epoch
+            )
         if self.state != before and self.config.max_minutes:
             self._save_last()
 
@@ -194,7 +196,7 @@ class Trainer:
 
     def _report(self) -> None:
         rate = self.optimizer.param_groups[0]["lr"]
-        self.reporter.report(self.state, rate, self.turns)
+        self.reporter.report(self.state, rate, self.steps_per_epoch)
 
     def _save_last(self) -> None:
         """Report, so that a loss that is not finite ends the run; save where training stands."""

@@ -34,7 +34,7 @@ from transformer.config import (
     TrainConfig,
     UserError,
 )
-from transformer.training.run import Ending
+from transformer.training.run import StopReason
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, prepare_only, train
 
@@ -169,7 +169,7 @@ def run(args: argparse.Namespace) -> None:
         result = fine_tune(FineTuneRequest(run=request, **more))
     else:
         result = train(request)
-    if result.ending is Ending.STOPPED:
+    if result.stop_reason is StopReason.SIGNAL:
         logging.info("the same command goes on from there")
         raise KeyboardInterrupt(signal.Signals[result.stop_signal or "SIGTERM"])
     if result.report and result.page:

@@ -31,7 +31,7 @@ from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import Ending
+from transformer.training.run import StopReason
 from transformer.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
@@ -44,7 +44,7 @@ def border_and_state(
     """The steps of an epoch, and the state after a run that was never stopped."""
     folder = tmp_path_factory.mktemp("straight")
     trainer = start(folder, max_steps=N_STEPS)
-    assert trainer.run() is Ending.STEPS
+    assert trainer.run() is StopReason.STEPS
     border = trainer.steps_per_epoch
     assert 1 < border < N_STEPS / 2, "the run should pass the border of an epoch twice"
     return border, state(folder)
@@ -118,7 +118,7 @@ def test_a_signal_ends_training_after_a_save(
     before = signal.getsignal(sent)
     data = interrupting(2 * N_PAIRS - 20, sent)
     interrupted = start(tmp_path / "stopped", data=data, max_steps=N_STEPS)
-    assert interrupted.run() is Ending.STOPPED
+    assert interrupted.run() is StopReason.SIGNAL
     assert signal.getsignal(sent) is before
     assert state(tmp_path / "stopped")["step"] == interrupted.state.step < N_STEPS
     assert not interrupted.state.finished
@@ -270,7 +270,7 @@ def test_other_folders_beside_those_kept_do_not_count(start: Start, tmp_path: Pa
     start(tmp_path, max_steps=2).run()
     for name in ("step-", "step-old", "step-00000001.bak"):
         (tmp_path / "steps" / name).mkdir(parents=True)
-    assert start(tmp_path).folder.kept(2) == []
+    assert start(tmp_path).folder.step_checkpoints(2) == []
 
 
 @pytest.mark.parametrize(

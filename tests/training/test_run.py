@@ -12,12 +12,12 @@ import pytest
 from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.training.run import (
-    Ending,
+    StopReason,
     TrainingState,
     check_same_run,
+    fraction_done,
     limit_reached,
     model_card,
-    share_done,
 )
 
 RECORD = {"step": 150, "epoch": 0.5, "loss": 4.25, "lr": 6.9877e-4, "tokens_per_second": 12345.6,
@@ -25,28 +25,28 @@ RECORD = {"step": 150, "epoch": 0.5, "loss": 4.25, "lr": 6.9877e-4, "tokens_per_
 
 
 @pytest.mark.parametrize(
-    ("limits", "state", "ending"),
+    ("limits", "state", "reason"),
     [
         ({}, TrainingState(step=10**6, epoch=99, seconds=1e9, stale=99), None),
         ({"max_steps": 10}, TrainingState(step=9), None),
-        ({"max_steps": 10}, TrainingState(step=10), Ending.STEPS),
+        ({"max_steps": 10}, TrainingState(step=10), StopReason.STEPS),
         ({"max_epochs": 2}, TrainingState(epoch=1, position=7), None),
-        ({"max_epochs": 2}, TrainingState(epoch=2), Ending.EPOCHS),
+        ({"max_epochs": 2}, TrainingState(epoch=2), StopReason.EPOCHS),
         ({"max_minutes": 1.5}, TrainingState(seconds=89.9), None),
-        ({"max_minutes": 1.5}, TrainingState(seconds=90.0), Ending.MINUTES),
+        ({"max_minutes": 1.5}, TrainingState(seconds=90.0), StopReason.MINUTES),
         ({"patience": 3}, TrainingState(stale=2), None),
-        ({"patience": 3}, TrainingState(stale=3), Ending.PATIENCE),
+        ({"patience": 3}, TrainingState(stale=3), StopReason.PATIENCE),
     ],
 )
 def test_training_ends_at_its_first_limit(
-    limits: dict[str, Any], state: TrainingState, ending: Ending | None
+    limits: dict[str, Any], state: TrainingState, reason: StopReason | None
 ) -> None:
-    assert limit_reached(state, TrainConfig(**limits)) is ending
+    assert limit_reached(state, TrainConfig(**limits)) is reason
 
 
 def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
     config = TrainConfig(max_steps=10, max_epochs=2, max_minutes=1.5, patience=3)
-    assert [ending.describe(config) for ending in Ending] == [
+    assert [reason.describe(config) for reason in StopReason] == [
         "reached 10 steps", "reached 2 epochs", "reached 1.5 minutes",
         "the rate has fallen to zero, within 1.5 minutes", "no better score in 3 validations",
         "stopped by a signal",
@@ -66,7 +66,7 @@ def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
 )
 def test_the_nearest_limit_says_how_much_is_done(limits: dict[str, Any], share: float) -> None:
     state = TrainingState(step=30, epoch=1, position=5, seconds=120.0)
-    assert share_done(state, TrainConfig(**limits), 25) == pytest.approx(share)
+    assert fraction_done(state, TrainConfig(**limits), 25) == pytest.approx(share)
 
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:

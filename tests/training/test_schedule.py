@@ -19,7 +19,7 @@ from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import trainer as module
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import DECIDED, Ending, TrainingState, limit_reached
+from transformer.training.run import LATER_FIELDS, StopReason, TrainingState, limit_reached
 from transformer.training.schedule import (
     PROBE_STEPS,
     default_batch_tokens,
@@ -110,7 +110,7 @@ def test_the_same_command_goes_on_with_a_run_from_before_these_rules(
     saved = json.loads((tmp_path / "old" / "run.json").read_text())
     assert not {"warmup_ratio", "cooldown_ratio", "schedule", "learning_rate"} & saved.keys()
     place = tmp_path / "old" / "last" / "training.json"
-    values = {k: v for k, v in json.loads(place.read_text()).items() if k not in DECIDED}
+    values = {k: v for k, v in json.loads(place.read_text()).items() if k not in LATER_FIELDS}
     place.write_text(json.dumps(values))
     (place.parent / "SHA256SUMS").unlink()
     left_open = dict.fromkeys(("warmup", "batch_tokens", "optimizer", "schedule"))
@@ -195,7 +195,7 @@ def test_what_the_pace_decides_is_decided_once(
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(Trainer, "_save_last", keep)
     straight = start(tmp_path / "straight", **given)
-    assert straight.run() is Ending.FALLEN
+    assert straight.run() is StopReason.COOLDOWN
     place = straight.state
     assert PROBE_STEPS < place.fall < place.end == place.step
     assert place.warmup == pytest.approx(0.08 * place.end, abs=2)

@@ -21,7 +21,7 @@ from transformer.corpus.prepared import Source
 from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.files import write_text
-from transformer.training.run import BEST, LAST, Ending
+from transformer.training.run import BEST, LAST, StopReason
 from transformer.training.runtime import is_main_process
 from transformer.training.train import TrainRequest, TrainResult, train
 from transformer.training.validation import Validation
@@ -66,7 +66,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
             run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
         )
     )
-    if result.ending is Ending.STOPPED or not is_main_process():
+    if result.stop_reason is StopReason.SIGNAL or not is_main_process():
         return result
     _finish(request, run, result)
     if not run.test:

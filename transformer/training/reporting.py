@@ -18,7 +18,7 @@ from transformer.checkpoint.locate import METRICS
 from transformer.config import ModelConfig, UserError
 from transformer.files import append_text
 from transformer.model import Transformer
-from transformer.training.run import BEST, LAST, RunFolder, TrainingState, share_done
+from transformer.training.run import BEST, LAST, RunFolder, TrainingState, fraction_done
 from transformer.training.runtime import Accelerator, sum_over_processes
 from transformer.training.validation import Validation
 
@@ -224,7 +224,7 @@ class Reporter:
         }
         if self._peak:
             record["share_of_peak"] = flops / self.accelerator.num_processes / self._peak
-        share = share_done(state, self.folder.config, steps_per_epoch)
+        share = fraction_done(state, self.folder.config, steps_per_epoch)
         left = self._time_left.estimate(state.seconds, share)
         self._log(record, progress_line(record, left) + self._pace_watch.remark(pace))
         self._next_report = state.seconds + REPORT_SECONDS
@@ -269,7 +269,7 @@ class Reporter:
             state = self.validate(state, averaged)
         single, folder = state, self.folder  # before a mean is tried
         self.accelerator.wait_for_everyone()
-        kept = folder.kept(state.step) if folder.config.average else []
+        kept = folder.step_checkpoints(state.step) if folder.config.average else []
         if len(kept) > 1 and self.validation:
             mean, shape = copy.deepcopy(averaged), folder.model_config
             mean.load_state_dict(weights.mean(weights.load_weights(path, shape) for path in kept))

@@ -14,7 +14,7 @@ import numpy as np
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepared import PreparedCorpus
 from transformer.training.optimizer import PAPERS_WARMUP
-from transformer.training.run import RUN, TrainingState, limits_of, share_done
+from transformer.training.run import RUN, TrainingState, describe_limits, fraction_done
 
 PROBE_STEPS = 20  # whose speed tells how many steps a time limit allows
 STEPS_PER_EPOCH = 600  # that the automatic batch size aims at
@@ -121,7 +121,7 @@ def resolve_schedule(
     is_open = not (config.warmup or state.warmup)
     if state.step == first or (state.step > first and is_open):
         state = _with_warmup(state, config, steps_allowed(state, config, steps_per_epoch))
-    share, limits = share_done(state, config, steps_per_epoch), limits_of(config)
+    share, limits = fraction_done(state, config, steps_per_epoch), describe_limits(config)
     ratio = config.cooldown_ratio if config.schedule == "wsd" and not config.cooldown else 0.0
     is_probed = not config.max_minutes or state.step > 2 * PROBE_STEPS or share >= 1 - ratio / 2
     if ratio and state.step and share >= 1 - ratio and state.limits != limits and is_probed:
@@ -158,8 +158,8 @@ def schedule_in_steps(
         counted = steps_allowed(TrainingState(), config, steps_per_epoch)
         longest = round(PROBE_STEPS / config.warmup_ratio)
         warmup = max(1, min(longest, round(config.warmup_ratio * counted) if counted else longest))
-    cools = config.schedule == "wsd" and not config.cooldown and state.limits == limits_of(config)
+    is_wsd = config.schedule == "wsd" and not config.cooldown
     changes: dict[str, Any] = {"warmup": warmup}
-    if cools:
+    if is_wsd and state.limits == describe_limits(config):
         changes |= {"max_steps": state.end, "cooldown": state.end - state.fall}
     return dataclasses.replace(config, **changes)

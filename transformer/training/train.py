@@ -35,7 +35,7 @@ from transformer.corpus.prepared import (
 )
 from transformer.corpus.readers import HUB, as_tsv, read_pairs
 from transformer.files import locked, write_text
-from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
+from transformer.training.run import BEST, RUN, StopReason, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import resolve_settings, tokens_per_epoch
 from transformer.training.trainer import Trainer
@@ -97,7 +97,7 @@ class TrainResult:
     `stop_signal` names the signal that this process was stopped by, if any.
     """
 
-    ending: Ending
+    stop_reason: StopReason
     state: TrainingState
     stop_signal: str = ""
     report: "Report | None" = None
@@ -240,11 +240,11 @@ def _train(
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
     _tell_settings(config, data)
-    ending = trainer.run()
-    result = TrainResult(ending=ending, state=trainer.state, stop_signal=trainer.stop_signal)
+    reason = trainer.run()
+    result = TrainResult(stop_reason=reason, state=trainer.state, stop_signal=trainer.stop_signal)
     if main:
         _draw(request.output)
-    if main and request.test and result.ending is not Ending.STOPPED:
+    if main and request.test and result.stop_reason is not StopReason.SIGNAL:
         from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
         best = str(request.output / BEST)

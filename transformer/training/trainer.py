@@ -28,7 +28,7 @@ from transformer.training import optimizer, run, runtime, schedule
 from transformer.training.loader import MicroBatches, Step, load, n_workers, plan_epoch
 from transformer.training.loss import LossModel
 from transformer.training.reporting import Reporter
-from transformer.training.run import LAST, Ending, RunFolder, TrainingState
+from transformer.training.run import LAST, RunFolder, StopReason, TrainingState
 from transformer.training.validation import Validation
 
 logger = logging.getLogger(__name__)
@@ -74,10 +74,10 @@ class Trainer:
         state = self.folder.restore(self.model, self.averaged, self.optimizer, source)
         self.state = state or self.state
         if self.accelerator.is_main_process:
-            self.folder.forget_after(self.state.step)
+            self.folder.truncate_metrics(self.state.step)
         return state is not None
 
-    def run(self) -> Ending:
+    def run(self) -> StopReason:
         """Trains until a limit, a signal or patience ends it; returns which."""
         runtime.keep_freed_memory()
         runtime.remember_shapes()
@@ -87,23 +87,23 @@ class Trainer:
         self.reporter.start()
         self._started = time.monotonic() - self.state.seconds
         with runtime.StopRequest() as stop:
-            ending = run.limit_reached(self.state, self.config)
-            while ending is None:
-                ending = self._epoch(stop)
+            reason = run.limit_reached(self.state, self.config)
+            while reason is None:
+                reason = self._epoch(stop)
         if not self.state.finished:
             self._save_last()
-            if ending is not Ending.STOPPED:
+            if reason is not StopReason.SIGNAL:
                 self.state = self.reporter.finish(self.state, self.averaged)
                 self._save_last()
         self.accelerator.wait_for_everyone()
-        why = ending.describe(self.config)
-        if ending is Ending.STOPPED:
+        why = reason.describe(self.config)
+        if reason is StopReason.SIGNAL:
             self.stop_signal = stop.reason
             why = f"stopped by {stop.reason or 'a signal to another process'}"
         logger.info("%s, at step %d", why, self.state.step)
-        return ending
+        return reason
 
-    def _epoch(self, stop: runtime.StopRequest) -> Ending | None:
+    def _epoch(self, stop: runtime.StopRequest) -> StopReason | None:
         """Train for the rest of the epoch; return what ended training, None if nothing did."""
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
@@ -112,15 +112,15 @@ class Trainer:
             )  # fmt: skip
             self.state = dataclasses.replace(self.state, seconds=seconds)
             if stops:
-                return Ending.STOPPED
+                return StopReason.SIGNAL
             self._resolve_schedule()
             loss = self.forward_backward(step, n_target)
             norm = self.optimizer_step()
             loss += 0.0 * norm  # a gradient that is not finite shows in the loss
             self.reporter.meter.add(loss, n_source, n_target)
             self.state = self.state.after_step(self.steps_per_epoch)
-            if ending := self._after_step():
-                return ending
+            if reason := self._after_step():
+                return reason
         return None
 
     def _steps(self) -> Iterator[Step]:
@@ -179,20 +179,20 @@ class Trainer:
         optimizer.move_average(self.averaged, self.model, self.config.ema, number)
         return norm
 
-    def _after_step(self) -> Ending | None:
+    def _after_step(self) -> StopReason | None:
         """Report, validate and save where it is due; return what ends training, if anything."""
         config, step = self.config, self.state.step
-        ending = run.limit_reached(self.state, config)
-        if ending or self.reporter.is_due(self.state):
+        reason = run.limit_reached(self.state, config)
+        if reason or self.reporter.is_due(self.state):
             self._report()
         if step % config.eval_every == 0:
             self.state = self.reporter.validate(self.state, self.averaged)
             if config.average and self.accelerator.is_main_process:
-                self.folder.keep(self.model.state_dict(), self.state)
-            ending = run.limit_reached(self.state, config)
-        if step % config.save_every == 0 and not ending:
+                self.folder.save_step(self.model.state_dict(), self.state)
+            reason = run.limit_reached(self.state, config)
+        if step % config.save_every == 0 and not reason:
             self._save_last()
-        return ending
+        return reason
 
     def _report(self) -> None:
         rate = self.optimizer.param_groups[0]["lr"]

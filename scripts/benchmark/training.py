@@ -37,7 +37,7 @@ from transformer.export.to_huggingface import huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
-from transformer.training.reporting import matrix_peak, training_flops
+from transformer.training.reporting import peak_flops, training_flops
 from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
 
 HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "share of peak", "MiB")
@@ -231,7 +231,7 @@ def run(given: argparse.Namespace, say: Say) -> str:
     finally:
         for member in members:
             member.close()
-    peak = matrix_peak(DEVICE, torch.bfloat16 if low else torch.float32)
+    peak = peak_flops(DEVICE, torch.bfloat16 if low else torch.float32)
     flops = training_flops(config, 1, 1)  # sources are as long as their targets
     return tables(rounds, skipped, peak / flops)
 

@@ -6,8 +6,8 @@ import pytest
 
 from transformer.training.reporting import (
     TimeLeft,
-    clock,
     describe_best,
+    format_duration,
     progress_line,
     validation_line,
 )
@@ -22,7 +22,7 @@ RECORD = {"step": 150, "epoch": 0.5, "loss": 4.25, "lr": 6.9877e-4, "tokens_per_
     [(0, "0:00:00"), (59.6, "0:01:00"), (3725.4, "1:02:05"), (360_000, "100:00:00")],
 )
 def test_a_clock_shows_hours_minutes_and_seconds(seconds: float, text: str) -> None:
-    assert clock(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_a_progress_line_says_where_training_stands() -> None:

@@ -22,16 +22,16 @@ from transformer.training.run import BEST, LAST, RunFolder, TrainingState, fract
 from transformer.training.runtime import Accelerator, sum_over_processes
 from transformer.training.validation import Validation
 
-PRODUCT, REPEATS = 8192, 10  # size and number of the matrix products that measure a device
+PEAK_SIZE, PEAK_REPEATS = 8192, 10  # of the matrix products that measure a device
 REPORT_SECONDS = 10.0  # between progress lines, unless --log-every counts steps
 logger = logging.getLogger(__name__)
 
 
 def training_flops(config: ModelConfig, n_source: float, n_target: float) -> float:
-    """Operations of the weights' matrix products in a step over so many tokens.
+    """Return the operations of the weights' matrix products in a step over so many tokens.
 
-    Two for each weight and token forwards, four backwards; those of the attention itself, which
-    are few in short sentences, are not counted.
+    Two for each weight and token forwards, four backwards. The products of queries with keys and
+    of attention with values, which are few in short sentences, are not counted.
     """
     square, feed = config.d_model**2, 2 * config.d_model * config.d_ff
     of_source = config.n_encoder_layers * (4 * square + feed)
@@ -40,67 +40,67 @@ def training_flops(config: ModelConfig, n_source: float, n_target: float) -> flo
     return 6.0 * (n_source * of_source + n_target * of_target)
 
 
-def matrix_peak(device: torch.device, dtype: torch.dtype) -> float:
-    """Operations a second of large matrix products there, measured in some hundredths of a second.
+def peak_flops(device: torch.device, dtype: torch.dtype) -> float:
+    """Measure the operations a second of large matrix products, in hundredths of a second.
 
-    0 on a CPU, where measuring would take a while.
+    0 on a CPU, where measuring would take long.
     """
     if device.type != "cuda":
         return 0.0
-    x = torch.randn(PRODUCT, PRODUCT, device=device).to(dtype)
+    x = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(dtype)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     for _ in range(3):
         x @ x
     start.record()
-    for _ in range(REPEATS):
+    for _ in range(PEAK_REPEATS):
         x @ x
     end.record()
     torch.cuda.synchronize(device)
-    return REPEATS * 2.0 * PRODUCT**3 / (start.elapsed_time(end) / 1000)
+    return PEAK_REPEATS * 2.0 * PEAK_SIZE**3 / (start.elapsed_time(end) / 1000)
 
 
 class Meter:
-    """What was trained since the last report; the loss stays on its device until it is read."""
+    """Sum loss and tokens since the last report; the loss stays on its device until it is read."""
 
     def __init__(self, config: ModelConfig, device: torch.device) -> None:
         self._config, self._device = config, device
-        self.restart()
+        self.reset()
 
-    def restart(self) -> None:
-        """Begins anew, after a report or what is no training."""
+    def reset(self) -> None:
+        """Start again, after a report or an interruption of training such as a validation."""
         self.loss, self.tokens, self.flops = torch.zeros((), device=self._device), 0.0, 0.0
         self._since = time.monotonic()
 
-    def add(self, loss: Tensor, n_source: float, n_target: float) -> None:
-        """Counts a step: its summed loss, and the tokens of all processes."""
+    def update(self, loss: Tensor, n_source: float, n_target: float) -> None:
+        """Add a step: its loss, a sum over this process, and the tokens of all processes."""
         self.loss += loss
         self.tokens += n_target
         self.flops += training_flops(self._config, n_source, n_target)
 
     def rates(self) -> tuple[float, float]:
-        """Target tokens and operations a second."""
+        """Return target tokens and operations a second."""
         seconds = time.monotonic() - self._since
         return self.tokens / seconds, self.flops / seconds
 
 
-class PaceWatch:
-    """Tells once when training has become slow: most often something else has the processor."""
+class SlowdownWarning:
+    """Warn once when training has become slow: most often another program has the processor."""
 
-    FIRST, FALLEN = 4, 1 / 5  # reports that the run begins with; of their best pace
+    FIRST, SLOW = 4, 1 / 5  # reports that the run begins with; of their best speed
 
     def __init__(self) -> None:
         self._first: list[float] = []
-        self._is_told = False
+        self._has_warned = False
 
-    def remark(self, pace: float) -> str:
-        """What a progress line adds for this pace, in target tokens a second; mostly nothing."""
+    def suffix(self, speed: float) -> str:
+        """Return the end of a progress line for this speed in target tokens a second, mostly ""."""
         if len(self._first) < self.FIRST:
-            self._first.append(pace)
+            self._first.append(speed)
             return ""
-        if self._is_told or pace > self.FALLEN * max(self._first):
+        if self._has_warned or speed > self.SLOW * max(self._first):
             return ""
-        self._is_told = True
-        return f"  (slow: {pace / max(self._first):.0%} of the first pace; is the machine busy?)"
+        self._has_warned = True
+        return f"  (slow: {speed / max(self._first):.0%} of the first pace; is the machine busy?)"
 
 
 class TimeLeft:
@@ -125,37 +125,37 @@ class TimeLeft:
         return (1 - share) * (seconds - since) / (share - before)
 
 
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds as h:mm:ss."""
+def format_duration(seconds: float) -> str:
+    """Return hours, minutes and seconds as h:mm:ss."""
     whole = round(seconds)
     return f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"
 
 
 def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """One training record for a person."""
-    left = f", {clock(seconds_left)} left" if seconds_left is not None else ""
+    """Return a training record as a line of the log."""
+    left = f", {format_duration(seconds_left)} left" if seconds_left is not None else ""
     share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
     return (
         f"step {record['step']:>6}  epoch {record['epoch']:.2f}  loss {record['loss']:.3f}  "
         f"lr {record['lr']:.2e}  {record['tokens_per_second']:,.0f} target tokens/s{share}  "
-        f"{clock(record['seconds'])}{left}"
+        f"{format_duration(record['seconds'])}{left}"
     )
 
 
 def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
-    """One validation for a person: the loss, and BLEU where development pairs were translated."""
-    told = [
+    """Return a validation as a line of the log: the loss, and BLEU where pairs were translated."""
+    parts = [
         f"{key.replace('bleu', 'BLEU')} {score:.{3 if key == 'loss' else 1}f}"
         for key, score in scores.items()
     ]
-    return f"step {step:>6}  {name}: {'  '.join(told)}"
+    return f"step {step:>6}  {name}: {'  '.join(parts)}"
 
 
 def describe_best(single: TrainingState, state: TrainingState, metric: str) -> str:
-    """Which weights a finished run keeps in `best`, and why.
+    """Return which weights a finished run keeps in `best`, and why.
 
-    `single` is its state before the mean of the last checkpoints was tried, `metric` what the
-    validations are compared by: "BLEU", or "loss".
+    `single` is its state before the mean of the last checkpoints was validated; `metric`, "BLEU"
+    or "loss", is what validations are compared by.
     """
     if state.best is None or single.best is None:
         return (
@@ -171,7 +171,7 @@ def describe_best(single: TrainingState, state: TrainingState, metric: str) -> s
 
 
 class Reporter:
-    """Measure and validate a run; its main process logs and writes.
+    """Measure, validate and log a run; only its main process writes.
 
     A method that changes the training state takes the present one and returns the next.
     """
@@ -179,20 +179,20 @@ class Reporter:
     def __init__(self, folder: RunFolder, validation: Validation, accelerator: Accelerator) -> None:
         self.folder, self.validation, self.accelerator = folder, validation, accelerator
         self.meter = Meter(folder.model_config, accelerator.device)  # since the last report
-        self._pace_watch = PaceWatch()
+        self._slowdown = SlowdownWarning()
         self._peak = 0.0  # operations a second of the device's matrix products
         self._next_report = 0.0  # second of training, with --log-every 0
         self._time_left = TimeLeft()
 
     def start(self) -> None:
-        """Measure what the device can do; begin to measure training."""
+        """Measure the peak of the device, then start the meter."""
         is_low = self.accelerator.mixed_precision == "bf16"
         dtype = torch.bfloat16 if is_low else torch.float32
-        self._peak = matrix_peak(self.accelerator.device, dtype)
-        self.meter.restart()
+        self._peak = peak_flops(self.accelerator.device, dtype)
+        self.meter.reset()
 
     def is_due(self, state: TrainingState) -> bool:
-        """Whether to report now: every so many steps or seconds, or before what takes time."""
+        """Whether a report is due: by steps or seconds, or before a validation or a save."""
         config, step = self.folder.config, state.step
         times = (config.log_every or step + 1, config.eval_every, config.save_every)
         is_time = not config.log_every and state.seconds >= self._next_report
@@ -212,23 +212,23 @@ class Reporter:
                 f"checkpoint in {self.folder.path / LAST} is from before and intact; "
                 "lower --lr-scale or raise --warmup"
             )
-        pace, flops = self.meter.rates()
+        speed, flops = self.meter.rates()
         record = {
             "event": "train",
             "step": state.step,
             "epoch": round(state.epoch + state.position / steps_per_epoch, 3),
             "loss": loss / self.meter.tokens,
             "lr": learning_rate,
-            "tokens_per_second": pace,
+            "tokens_per_second": speed,
             "seconds": round(state.seconds, 1),
         }
         if self._peak:
             record["share_of_peak"] = flops / self.accelerator.num_processes / self._peak
         share = fraction_done(state, self.folder.config, steps_per_epoch)
         left = self._time_left.estimate(state.seconds, share)
-        self._log(record, progress_line(record, left) + self._pace_watch.remark(pace))
+        self._log(record, progress_line(record, left) + self._slowdown.suffix(speed))
         self._next_report = state.seconds + REPORT_SECONDS
-        self.meter.restart()
+        self.meter.reset()
 
     def _log(self, record: Mapping[str, Any], line: str) -> None:
         if self.accelerator.is_main_process:
@@ -260,7 +260,7 @@ class Reporter:
             state = dataclasses.replace(state, best=score, best_step=state.step, stale=0)
             if is_main:
                 self.folder.save(BEST, model.state_dict(), state)
-        self.meter.restart()
+        self.meter.reset()
         return state
 
     def finish(self, state: TrainingState, averaged: Transformer) -> TrainingState:

@@ -1,9 +1,9 @@
-"""The training loop: one process or many, CPU or GPU, stopped at any step and gone on exactly.
+"""The training loop: on one process or many, CPU or GPU, resumed exactly after any step.
 
-Nothing here remembers a random state. The batches of an epoch are a pure function of the
-seed, and before each micro-batch the generators are seeded from (seed, epoch, its number), so
-that the dropout, too, depends on the place in the data alone: not on the process that computes
-it, nor on when training was stopped.
+No random state is saved. The batches of an epoch are a pure function of the seed, and before
+each micro-batch the generators are seeded from (seed, epoch, its number), so that dropout, too,
+depends only on the position in the data: not on the process that computes it, nor on when
+training was stopped.
 
 Shapes: B batch, S source, T target.
 """
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class Trainer:
-    """One run: its folder, data, weights and state. `resume`, then `run` to the end."""
+    """Train one run, with its folder, data, weights and state: `resume`, then `run` to the end."""
 
     def __init__(
         self,
@@ -61,16 +61,16 @@ class Trainer:
             loss_model.compile_layers()
         self.validation = Validation(dev, data.tokenizer, directions, config)
         self.state = TrainingState()
-        self.steps_per_epoch = 1  # optimiser steps of an epoch, known once one has begun
-        self.schedule: TrainConfig | None = None  # warm-up and cooldown in steps, once decided
+        self.steps_per_epoch = 1  # known once an epoch has begun
+        self.schedule: TrainConfig | None = None  # with warm-up and cooldown in steps
         self._started = time.monotonic()
-        self.stop_signal = ""  # that ended training
+        self.stop_signal = ""  # name of the signal that stopped training
         machine = runtime.describe_machine(accelerator)
         self.folder = RunFolder(folder, model_config, config, data, tuple(directions), machine)
         self.reporter = Reporter(self.folder, self.validation, accelerator)
 
     def resume(self, source: Path | None = None) -> bool:
-        """Goes on from the checkpoint named, or the folder's last one, where there is one."""
+        """Resume from `source` or else the last checkpoint; return whether there is one."""
         state = self.folder.restore(self.model, self.averaged, self.optimizer, source)
         self.state = state or self.state
         if self.accelerator.is_main_process:
@@ -78,12 +78,12 @@ class Trainer:
         return state is not None
 
     def run(self) -> StopReason:
-        """Trains until a limit, a signal or patience ends it; returns which."""
+        """Train until a limit, a signal or exhausted patience; return which."""
         runtime.keep_freed_memory()
         runtime.remember_shapes()
         self.folder.path.mkdir(parents=True, exist_ok=True)
         if not self.folder.has_last:
-            self._save_last()  # what cannot be written shows now, not after an hour
+            self._save_last()  # so that an unwritable folder shows now, not after an hour
         self.reporter.start()
         self._started = time.monotonic() - self.state.seconds
         with runtime.StopRequest() as stop:
@@ -104,7 +104,7 @@ class Trainer:
         return reason
 
     def _epoch(self, stop: runtime.StopRequest) -> StopReason | None:
-        """Train for the rest of the epoch; return what ended training, None if nothing did."""
+        """Train for the rest of the epoch; return why training stops, None if it goes on."""
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
                 self.accelerator, step.n_source, step.n_target,
@@ -116,15 +116,15 @@ class Trainer:
             self._resolve_schedule()
             loss = self.forward_backward(step, n_target)
             norm = self.optimizer_step()
-            loss += 0.0 * norm  # a gradient that is not finite shows in the loss
-            self.reporter.meter.add(loss, n_source, n_target)
+            loss += 0.0 * norm  # not finite where the gradient is not
+            self.reporter.meter.update(loss, n_source, n_target)
             self.state = self.state.after_step(self.steps_per_epoch)
             if reason := self._after_step():
                 return reason
         return None
 
     def _steps(self) -> Iterator[Step]:
-        """What this process reads in the rest of the epoch, made ahead by worker processes."""
+        """Yield this process's steps of the rest of the epoch, loaded ahead by worker processes."""
         config, rank, count = self.config, self.accelerator.process_index, self.world_size
         plan = plan_epoch(self.data, config, self.state.epoch, count)
         steps = batching.steps(plan, rank, count, config.accumulate)
@@ -140,27 +140,25 @@ class Trainer:
 
     def _resolve_schedule(self) -> None:
         """Resolve what is due before the next step; save it where it depends on the speed."""
-        before = self.state
-        self.state = schedule.resolve_schedule(before, self.config, self.steps_per_epoch)
+        before, n_steps = self.state, self.steps_per_epoch
+        self.state = schedule.resolve_schedule(before, self.config, n_steps)
         if self.state != before or self.schedule is None:
-            self.schedule = schedule.schedule_in_steps(
-                self.state, self.config, self.steps_per_epoch
-            )
+            self.schedule = schedule.schedule_in_steps(self.state, self.config, n_steps)
         if self.state != before and self.config.max_minutes:
             self._save_last()
 
     def forward_backward(self, step: Step, n_target: float) -> Tensor:
-        """Accumulate gradients of the mean loss of `n_target` tokens, those of all processes.
+        """Accumulate the gradient of the mean loss of a step's `n_target` tokens in all processes.
 
-        Return the loss of this process, a sum over its tokens.
+        Return the loss of this process as a sum over its tokens: -> ().
         """
         total = torch.zeros((), device=self.device)
         scale = self.world_size / n_target  # gradients are averaged over the processes
         for i, (batch, seed) in enumerate(zip(step.batches, step.seeds, strict=True)):
             torch.manual_seed(seed)
             last = i == len(step.batches) - 1
-            alone = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
-            with alone, runtime.attention_kernel(self.device, self.accelerator.mixed_precision):
+            sync = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
+            with sync, runtime.attention_kernel(self.device, self.accelerator.mixed_precision):
                 loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)
                 self.accelerator.backward(loss * scale)
             total += loss.detach()
@@ -169,8 +167,7 @@ class Trainer:
     def optimizer_step(self) -> Tensor:
         """Update the weights and their average; return the norm of the gradient before clipping."""
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
-        number = self.state.step + 1
-        config = self.schedule or self.config
+        number, config = self.state.step + 1, self.schedule or self.config
         rate = optimizer.learning_rate(number, self.model.config.d_model, config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -180,7 +177,7 @@ class Trainer:
         return norm
 
     def _after_step(self) -> StopReason | None:
-        """Report, validate and save where it is due; return what ends training, if anything."""
+        """Report, validate and save what is due; return why training stops, None if it goes on."""
         config, step = self.config, self.state.step
         reason = run.limit_reached(self.state, config)
         if reason or self.reporter.is_due(self.state):
@@ -199,7 +196,7 @@ class Trainer:
         self.reporter.report(self.state, rate, self.steps_per_epoch)
 
     def _save_last(self) -> None:
-        """Report, so that a loss that is not finite ends the run; save where training stands."""
+        """Save the checkpoint to resume from, after a report: its loss must be finite."""
         self._report()
         if self.accelerator.is_main_process:
             training = (self.model, self.optimizer)

@@ -178,7 +178,7 @@ class Loop:
         self.adam.step()
         self.adam.zero_grad()
         if self.averaged is not None:
-            optimizer.move_average(self.averaged, self.model, CONFIG.ema, self.n_done)
+            optimizer.update_average(self.averaged, self.model, CONFIG.ema, self.n_done)
 
     def round(self, batches: Sequence[Batch]) -> Run:
         """Steps on all of them, timed; the outputs are the target ids of each step."""

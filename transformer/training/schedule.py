@@ -13,7 +13,7 @@ import numpy as np
 
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepared import PreparedCorpus
-from transformer.training.optimizer import PAPERS_WARMUP
+from transformer.training.optimizer import PAPER_WARMUP
 from transformer.training.run import RUN, TrainingState, describe_limits, fraction_done
 
 PROBE_STEPS = 20  # whose speed tells how many steps a time limit allows
@@ -61,7 +61,7 @@ def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
-    peak = model.d_model**-0.5 * PAPERS_WARMUP**-0.5  # Vaswani et al. 2017, eq. 3
+    peak = model.d_model**-0.5 * PAPER_WARMUP**-0.5  # Vaswani et al. 2017, eq. 3
     rate = peak * (muon_factor if optimizer == "muon" else 1)
     rate = 0.0 if schedule == "paper" and config.warmup else float(f"{rate:.2g}")
     return {"optimizer": optimizer, "schedule": schedule, "learning_rate": rate}
@@ -135,7 +135,7 @@ def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> Tra
     """Return the state with its warm-up; log it, and warn of one longer than the run."""
     warmup = config.warmup or state.warmup
     if not warmup:
-        warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPERS_WARMUP
+        warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPER_WARMUP
         state = dataclasses.replace(state, warmup=warmup)
     logger.info("warm-up: %s", f"{warmup:,} of {allowed:,} steps" if allowed else f"{warmup:,}")
     if 0 < allowed <= warmup:

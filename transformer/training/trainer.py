@@ -25,7 +25,7 @@ from transformer.corpus import batching
 from transformer.corpus.prepared import PreparedCorpus
 from transformer.model import Transformer
 from transformer.training import optimizer, run, runtime, schedule
-from transformer.training.loader import MicroBatches, Step, load, n_workers, plan_epoch
+from transformer.training.loader import MicroBatches, Step, load_steps, n_workers, plan_epoch
 from transformer.training.loss import LossModel
 from transformer.training.reporting import Reporter
 from transformer.training.run import LAST, RunFolder, StopReason, TrainingState
@@ -51,7 +51,7 @@ class Trainer:
         self.device, self.world_size = accelerator.device, accelerator.num_processes
         torch.manual_seed(config.seed)
         self.model = Transformer(model_config).to(self.device)
-        self.optimizer = optimizer.optimizer(
+        self.optimizer = optimizer.make_optimizer(
             config.optimizer, self.model, accelerator.mixed_precision
         )
         loss_model = LossModel(self.model, config)
@@ -80,7 +80,7 @@ class Trainer:
     def run(self) -> StopReason:
         """Train until a limit, a signal or exhausted patience; return which."""
         runtime.keep_freed_memory()
-        runtime.remember_shapes()
+        runtime.enlarge_kernel_cache()
         self.folder.path.mkdir(parents=True, exist_ok=True)
         if not self.folder.has_last:
             self._save_last()  # so that an unwritable folder shows now, not after an hour
@@ -136,7 +136,7 @@ class Trainer:
             )
         batches = MicroBatches(self.data, plan, config, self.model.config.max_len, self.state.epoch)
         workers = n_workers(config, self.device, count)
-        return load(batches, steps[self.state.position :], self.device, workers)
+        return load_steps(batches, steps[self.state.position :], self.device, workers)
 
     def _resolve_schedule(self) -> None:
         """Resolve what is due before the next step; save it where it depends on the speed."""
@@ -173,7 +173,7 @@ class Trainer:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
-        optimizer.move_average(self.averaged, self.model, self.config.ema, number)
+        optimizer.update_average(self.averaged, self.model, self.config.ema, number)
         return norm
 
     def _after_step(self) -> StopReason | None:

@@ -60,10 +60,7 @@ class MicroBatches(Dataset[Batch]):
 def plan_epoch(
     data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
 ) -> list[Indices]:
-    """Return the micro-batches of an epoch, those of all processes, as rows of the corpus.
-
-    A budget below the longest pair, or too few pairs, is a UserError.
-    """
+    """Return the micro-batches of an epoch, those of all processes, as rows of the corpus."""
     indices = batching.epoch_indices(data.sizes, config.seed, epoch)
     try:
         return batching.plan(

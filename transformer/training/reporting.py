@@ -199,10 +199,7 @@ class Reporter:
         return is_time or any(step % every == 0 for every in times)
 
     def report(self, state: TrainingState, learning_rate: float, steps_per_epoch: int) -> None:
-        """Log and record the steps since the last report, if there are any.
-
-        A loss that is not finite is a UserError.
-        """
+        """Log and record the steps since the last report; a loss not finite is a UserError."""
         if not self.meter.tokens:
             return
         (loss,) = sum_over_processes(self.accelerator, float(self.meter.loss))
@@ -213,15 +210,12 @@ class Reporter:
                 "lower --lr-scale or raise --warmup"
             )
         speed, flops = self.meter.rates()
+        epoch, seconds = state.epoch + state.position / steps_per_epoch, round(state.seconds, 1)
         record = {
-            "event": "train",
-            "step": state.step,
-            "epoch": round(state.epoch + state.position / steps_per_epoch, 3),
-            "loss": loss / self.meter.tokens,
-            "lr": learning_rate,
-            "tokens_per_second": speed,
-            "seconds": round(state.seconds, 1),
-        }
+            "event": "train", "step": state.step, "epoch": round(epoch, 3),
+            "loss": loss / self.meter.tokens, "lr": learning_rate, "tokens_per_second": speed,
+            "seconds": seconds,
+        }  # fmt: skip
         if self._peak:
             record["share_of_peak"] = flops / self.accelerator.num_processes / self._peak
         share = fraction_done(state, self.folder.config, steps_per_epoch)

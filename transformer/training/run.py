@@ -137,12 +137,9 @@ def _table(title: str, values: Mapping[str, Any]) -> str:
 
 
 def model_card(
-    model: ModelConfig,
-    config: TrainConfig,
-    report: Mapping[str, Any],
-    directions: Sequence[Direction],
-    facts: Mapping[str, Any],
-) -> str:
+    model: ModelConfig, config: TrainConfig, report: Mapping[str, Any],
+    directions: Sequence[Direction], facts: Mapping[str, Any],
+) -> str:  # fmt: skip
     """Write the README of a checkpoint, in Markdown: what it is and how it was trained."""
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
@@ -193,12 +190,9 @@ class RunFolder:
     machine: Mapping[str, Any]
 
     def save(
-        self,
-        name: str,
-        weights: Mapping[str, Tensor],
-        state: TrainingState,
+        self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write a checkpoint; one with model and optimiser can be resumed from."""
         facts = {
             "optimiser steps": state.step,
@@ -221,12 +215,9 @@ class RunFolder:
         return existing(self.path / LAST) is not None
 
     def restore(
-        self,
-        model: nn.Module,
-        averaged: nn.Module,
-        optimizer: torch.optim.Optimizer,
+        self, model: nn.Module, averaged: nn.Module, optimizer: torch.optim.Optimizer,
         source: Path | None = None,
-    ) -> TrainingState | None:
+    ) -> TrainingState | None:  # fmt: skip
         """Load weights and moments of `source`, or else of the last checkpoint; return its state.
 
         Moments that `source` lacks are zero. A new run has no checkpoint and returns None. A

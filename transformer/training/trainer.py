@@ -38,15 +38,10 @@ class Trainer:
     """Train one run, with its folder, data, weights and state: `resume`, then `run` to the end."""
 
     def __init__(
-        self,
-        folder: Path,
-        model_config: ModelConfig,
-        config: TrainConfig,
-        data: PreparedCorpus,
-        dev: Sequence[SentencePair],
-        directions: Sequence[Direction],
+        self, folder: Path, model_config: ModelConfig, config: TrainConfig, data: PreparedCorpus,
+        dev: Sequence[SentencePair], directions: Sequence[Direction],
         accelerator: runtime.Accelerator,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.config, self.data, self.accelerator = config, data, accelerator
         self.device, self.world_size = accelerator.device, accelerator.num_processes
         torch.manual_seed(config.seed)

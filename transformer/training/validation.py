@@ -19,12 +19,9 @@ class Validation:
     """The development pairs, tokenised once; false if there are none."""
 
     def __init__(
-        self,
-        dev: Sequence[SentencePair],
-        tokenizer: Tokenizer,
-        directions: Sequence[Direction],
+        self, dev: Sequence[SentencePair], tokenizer: Tokenizer, directions: Sequence[Direction],
         config: TrainConfig,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Tokenise `dev`, pairs in the first direction, for each direction."""
         self.tokenizer, self.directions = tokenizer, tuple(directions)
         self.budget = min(config.batch_tokens, MAX_BATCH_TOKENS)

@@ -35,7 +35,7 @@ from transformer.config import (
     UserError,
 )
 from transformer.text.language import language_code
-from transformer.training.run import Ending
+from transformer.training.run import StopReason
 from transformer.training.runtime import start_cpu_processes
 from transformer.training.train import TrainRequest, prepare_only, train
 
@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> None:
         result = fine_tune(FineTuneRequest(run=request, **more))
     else:
         result = train(request)
-    if result.ending is Ending.STOPPED:
+    if result.stop_reason is StopReason.SIGNAL:
         logging.info("the same command goes on from there")
         raise KeyboardInterrupt(signal.Signals[result.stop_signal or "SIGTERM"])
     if result.report and result.page:

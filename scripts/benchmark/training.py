@@ -37,7 +37,7 @@ from transformer.export.to_huggingface import huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
-from transformer.training.progress import matrix_peak, training_flops
+from transformer.training.reporting import peak_flops, training_flops
 from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
 
 HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "share of peak", "MiB")
@@ -178,7 +178,7 @@ class Loop:
         self.adam.step()
         self.adam.zero_grad()
         if self.averaged is not None:
-            optimizer.move_average(self.averaged, self.model, CONFIG.ema, self.n_done)
+            optimizer.update_average(self.averaged, self.model, CONFIG.ema, self.n_done)
 
     def round(self, batches: Sequence[Batch]) -> Run:
         """Steps on all of them, timed; the outputs are the target ids of each step."""
@@ -231,7 +231,7 @@ def run(given: argparse.Namespace, say: Say) -> str:
     finally:
         for member in members:
             member.close()
-    peak = matrix_peak(DEVICE, torch.bfloat16 if low else torch.float32)
+    peak = peak_flops(DEVICE, torch.bfloat16 if low else torch.float32)
     flops = training_flops(config, 1, 1)  # sources are as long as their targets
     return tables(rounds, skipped, peak / flops)
 

@@ -14,7 +14,7 @@ from transformer.checkpoint import weights
 from transformer.checkpoint.locate import find
 from transformer.config import UserError
 from transformer.training import fine_tune
-from transformer.training.fine_tune import mean
+from transformer.training.fine_tune import interpolate
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 UNIT = '<tu><tuv xml:lang="es"><seg>{}</seg></tuv><tuv xml:lang="en"><seg>{}</seg></tuv></tu>'
@@ -51,7 +51,7 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
     start, end = (weights.load_weights(folder) for folder in (random_checkpoint, run / "last"))
     best = weights.load_weights(find(run))
     assert find(run) == run / "best"
-    for name, tensor in mean(start, end, outcome["share"]).items():
+    for name, tensor in interpolate(start, end, outcome["share"]).items():
         assert torch.equal(best[name], tensor)
     card = (run / "best" / "README.md").read_text()
     for name in ("own", "general"):
@@ -59,7 +59,7 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
         assert row in card
     assert "BLEU before and after: own" in caplog.text
     done = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    monkeypatch.setattr(fine_tune, "mean", None)  # it would need that
+    monkeypatch.setattr(fine_tune, "interpolate", None)  # it would need that
     assert train.main(flags) == 0
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == done
 
@@ -81,13 +81,13 @@ def test_no_more_of_the_new_weights_is_taken_than_most_of_the_gain_needs(
     own: tuple[float, ...], share: float
 ) -> None:
     tried = dict(zip((0.0, *fine_tune.SHARES), ({"own": bleu} for bleu in own), strict=True))
-    assert fine_tune.chosen(tried) == share
+    assert fine_tune.choose_share(tried) == share
 
 
 def test_weights_between_two_models_are_their_weighted_mean() -> None:
     start, end = {"a": torch.tensor([0.0, 4.0])}, {"a": torch.tensor([4.0, 0.0])}
-    assert mean(start, end, 0.25)["a"].tolist() == [1.0, 3.0]
-    assert mean(start, end, 1.0)["a"].tolist() == [4.0, 0.0]
+    assert interpolate(start, end, 0.25)["a"].tolist() == [1.0, 3.0]
+    assert interpolate(start, end, 1.0)["a"].tolist() == [4.0, 0.0]
 
 
 @pytest.mark.parametrize(

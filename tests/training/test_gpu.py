@@ -27,12 +27,14 @@ def test_no_step_waits_for_the_device(start: Start, tmp_path: Path, optimizer: s
     trainer = start(tmp_path, max_steps=9, optimizer=optimizer, precision="bfloat16")
     steps = trainer._steps()
     first, second = next(steps), next(steps)
-    trainer.update(first, first.n_target)  # makes the optimiser's state
+    trainer.forward_backward(first, first.n_target)
+    trainer.optimizer_step()  # makes the optimiser's state
     torch.cuda.synchronize()
     with warnings.catch_warnings(action="ignore"):  # that this mode does not see everything
         torch.cuda.set_sync_debug_mode("error")
     try:
-        trainer.update(second, second.n_target)
+        trainer.forward_backward(second, second.n_target)
+        trainer.optimizer_step()
     finally:
         torch.cuda.set_sync_debug_mode("default")
 

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from transformer.config import BOS_ID, PAD_ID, ModelConfig, TrainConfig
 from transformer.model import Transformer
 from transformer.training import loss
-from transformer.training.loss import LossModel, projected_cross_entropy
+from transformer.training.loss import LossModel, linear_cross_entropy
 
 B, T, D, V = 2, 7, 11, 13
 SMOOTHING = pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -39,15 +39,15 @@ def test_the_projected_loss_agrees_with_torch_wherever_the_chunks_end(
     x, weight, target = projected_example()
     expected = reference(x @ weight.T, target, smoothing)
     slopes = torch.autograd.grad(expected, (x, weight))
-    total = projected_cross_entropy(x, weight, target, smoothing)
+    total = linear_cross_entropy(x, weight, target, smoothing)
     assert_close(total, expected)
     assert_close(torch.autograd.grad(total, (x, weight)), slopes)
 
 
 def test_the_projected_loss_carries_what_it_is_multiplied_by() -> None:
     x, weight, target = projected_example()
-    whole = projected_cross_entropy(x, weight, target, 0.1)
-    half = projected_cross_entropy(x, weight, target, 0.1) * 0.5
+    whole = linear_cross_entropy(x, weight, target, 0.1)
+    half = linear_cross_entropy(x, weight, target, 0.1) * 0.5
     once = torch.autograd.grad(whole, (x, weight))
     assert_close(torch.autograd.grad(half, (x, weight)), tuple(slope / 2 for slope in once))
 
@@ -57,7 +57,7 @@ def test_the_projected_loss_multiplies_in_bfloat16_under_autocast(smoothing: flo
     x, weight, target = projected_example()
     with torch.autocast("cpu", torch.bfloat16):
         expected = reference((x @ weight.T).float(), target, smoothing)
-        total = projected_cross_entropy(x, weight, target, smoothing)
+        total = linear_cross_entropy(x, weight, target, smoothing)
     assert total.dtype == torch.float32
     assert_close(total, expected, rtol=1e-3, atol=1e-3)
     slopes = torch.autograd.grad(expected, (x, weight))
@@ -68,11 +68,11 @@ def test_the_projected_loss_multiplies_in_bfloat16_under_autocast(smoothing: flo
 
 def test_padding_costs_the_projected_loss_nothing() -> None:
     x, weight, target = projected_example()
-    projected_cross_entropy(x, weight, target, 0.1).backward()
+    linear_cross_entropy(x, weight, target, 0.1).backward()
     assert x.grad is not None
     assert torch.equal((x.grad != 0).any(-1), target != PAD_ID)
     weight.grad = None
-    total = projected_cross_entropy(x, weight, torch.full_like(target, PAD_ID), 0.1)
+    total = linear_cross_entropy(x, weight, torch.full_like(target, PAD_ID), 0.1)
     total.backward()
     assert total.item() == 0.0
     assert weight.grad is None or not weight.grad.any()
@@ -80,7 +80,7 @@ def test_padding_costs_the_projected_loss_nothing() -> None:
 
 def test_a_second_backward_pass_is_refused() -> None:
     x, weight, target = projected_example()
-    total = projected_cross_entropy(x, weight, target, 0.0)
+    total = linear_cross_entropy(x, weight, target, 0.0)
     total.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="expected one backward pass through this loss"):
         total.backward()
@@ -95,7 +95,7 @@ def whole_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -
 
 def chunked_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -> Tensor:
     x, _ = model.read(tgt, model.encode(src))
-    return projected_cross_entropy(x, model.embedding.weight, target, 0.1)
+    return linear_cross_entropy(x, model.embedding.weight, target, 0.1)
 
 
 def gradients(
@@ -149,7 +149,7 @@ def test_activations_that_are_bfloat16_already_give_what_float32_gives() -> None
         given = x.to(dtype, copy=True).requires_grad_()
         table = weight.clone().requires_grad_()
         with torch.autocast("cpu", torch.bfloat16):
-            loss = projected_cross_entropy(given, table, target, 0.1)
+            loss = linear_cross_entropy(given, table, target, 0.1)
         loss.backward()
         assert given.grad is not None
         assert table.grad is not None

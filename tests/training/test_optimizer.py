@@ -13,9 +13,9 @@ from transformer.training.optimizer import (
     Muon,
     adam,
     learning_rate,
-    move_average,
-    optimizer,
-    orthogonal,
+    make_optimizer,
+    orthogonalize,
+    update_average,
 )
 
 
@@ -87,7 +87,7 @@ def test_a_matrix_made_orthogonal_keeps_its_directions(
     torch.manual_seed(1)
     matrix = torch.randn(shape)
     u, s, vt = torch.linalg.svd(matrix, full_matrices=False)
-    found = orthogonal(matrix, products=products)
+    found = orthogonalize(matrix, dtype=products)
     assert found.dtype is torch.float32
     inner = u.mT @ found @ vt.mT  # diagonal where the directions are the same
     values = inner.diagonal(dim1=-2, dim2=-1)
@@ -100,7 +100,7 @@ def test_muon_moves_matrices_along_their_momentum_and_the_rest_as_adam_does() ->
     torch.manual_seed(1)
     model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 4))
     other = copy.deepcopy(model)
-    ours, theirs = optimizer("muon", model), optimizer("adam", other)
+    ours, theirs = make_optimizer("muon", model), make_optimizer("adam", other)
     assert isinstance(ours, Muon)
     weights = model.state_dict()
     matrix, momentum = weights["1.weight"].clone(), torch.zeros(6, 4)
@@ -113,7 +113,7 @@ def test_muon_moves_matrices_along_their_momentum_and_the_rest_as_adam_does() ->
             optimiser.step()
         momentum = 0.95 * momentum + 0.05 * gradients[1]
         ahead = 0.95 * momentum + 0.05 * gradients[1]
-        matrix -= rate * 0.2 * 6**0.5 * orthogonal(ahead)
+        matrix -= rate * 0.2 * 6**0.5 * orthogonalize(ahead)
     assert_close(weights["1.weight"], matrix)
     for (name, mine), theirs_ in zip(model.named_parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, theirs_) == (name not in ("1.weight", "3.weight")), name
@@ -140,5 +140,5 @@ def test_the_average_moves_by_what_its_decay_leaves() -> None:
             decay * old.detach() + (1 - decay) * new.detach()
             for old, new in zip(averaged.parameters(), model.parameters(), strict=True)
         ]
-        move_average(averaged, model, decay=most, step=step)
+        update_average(averaged, model, decay=most, step=step)
         assert_close([p.detach() for p in averaged.parameters()], expected)

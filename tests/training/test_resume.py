@@ -31,28 +31,29 @@ from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import Ending
+from transformer.training.run import StopReason
 from transformer.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 
 
 @pytest.fixture(scope="module")
-def turns_and_state(
+def border_and_state(
     one_cpu_thread: None, start: Start, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[int, dict[str, Any]]:
     """The steps of an epoch, and the state after a run that was never stopped."""
     folder = tmp_path_factory.mktemp("straight")
     trainer = start(folder, max_steps=N_STEPS)
-    assert trainer.run() is Ending.STEPS
-    assert 1 < trainer.turns < N_STEPS / 2, "the run should pass the border of an epoch twice"
-    return trainer.turns, state(folder)
+    assert trainer.run() is StopReason.STEPS
+    border = trainer.steps_per_epoch
+    assert 1 < border < N_STEPS / 2, "the run should pass the border of an epoch twice"
+    return border, state(folder)
 
 
 @pytest.fixture
-def straight(turns_and_state: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+def straight(border_and_state: tuple[int, dict[str, Any]]) -> dict[str, Any]:
     """The state after a run that was never stopped."""
-    return turns_and_state[1]
+    return border_and_state[1]
 
 
 Interrupts = Callable[..., PreparedCorpus]
@@ -71,11 +72,11 @@ def interrupting(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Interrupts:
 
 @pytest.mark.parametrize("stops", ["1", "border-1", "border", "border+1", "2 7 12"])
 def test_a_run_stopped_at_a_step_ends_as_if_it_had_not_stopped(
-    start: Start, tmp_path: Path, turns_and_state: tuple[int, dict[str, Any]], stops: str
+    start: Start, tmp_path: Path, border_and_state: tuple[int, dict[str, Any]], stops: str
 ) -> None:
-    turns, straight = turns_and_state
-    words = stops.replace("border+1", str(turns + 1)).replace("border-1", str(turns - 1))
-    for stop in [*map(int, words.replace("border", str(turns)).split()), N_STEPS]:
+    border, straight = border_and_state
+    words = stops.replace("border+1", str(border + 1)).replace("border-1", str(border - 1))
+    for stop in [*map(int, words.replace("border", str(border)).split()), N_STEPS]:
         torch.manual_seed(stop)  # no random state may count
         start(tmp_path / "stopped", max_steps=stop).run()
     assert state(tmp_path / "stopped") == straight
@@ -117,7 +118,7 @@ def test_a_signal_ends_training_after_a_save(
     before = signal.getsignal(sent)
     data = interrupting(2 * N_PAIRS - 20, sent)
     interrupted = start(tmp_path / "stopped", data=data, max_steps=N_STEPS)
-    assert interrupted.run() is Ending.STOPPED
+    assert interrupted.run() is StopReason.SIGNAL
     assert signal.getsignal(sent) is before
     assert state(tmp_path / "stopped")["step"] == interrupted.state.step < N_STEPS
     assert not interrupted.state.finished
@@ -269,7 +270,7 @@ def test_other_folders_beside_those_kept_do_not_count(start: Start, tmp_path: Pa
     start(tmp_path, max_steps=2).run()
     for name in ("step-", "step-old", "step-00000001.bak"):
         (tmp_path / "steps" / name).mkdir(parents=True)
-    assert start(tmp_path).folder.kept(2) == []
+    assert start(tmp_path).folder.step_checkpoints(2) == []
 
 
 @pytest.mark.parametrize(

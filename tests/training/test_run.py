@@ -1,4 +1,4 @@
-"""What a run tells: its limits, its lines, its records and its card."""
+"""A run: its limits, its state, its records and its card."""
 
 import dataclasses
 import json
@@ -12,17 +12,12 @@ import pytest
 from transformer.checkpoint.locate import METRICS, read_metrics
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.training.run import (
-    Ending,
-    TimeLeft,
+    StopReason,
     TrainingState,
     check_same_run,
-    clock,
-    describe_best,
+    fraction_done,
     limit_reached,
     model_card,
-    progress_line,
-    share_done,
-    validation_line,
 )
 
 RECORD = {"step": 150, "epoch": 0.5, "loss": 4.25, "lr": 6.9877e-4, "tokens_per_second": 12345.6,
@@ -30,28 +25,28 @@ RECORD = {"step": 150, "epoch": 0.5, "loss": 4.25, "lr": 6.9877e-4, "tokens_per_
 
 
 @pytest.mark.parametrize(
-    ("limits", "state", "ending"),
+    ("limits", "state", "reason"),
     [
         ({}, TrainingState(step=10**6, epoch=99, seconds=1e9, stale=99), None),
         ({"max_steps": 10}, TrainingState(step=9), None),
-        ({"max_steps": 10}, TrainingState(step=10), Ending.STEPS),
+        ({"max_steps": 10}, TrainingState(step=10), StopReason.STEPS),
         ({"max_epochs": 2}, TrainingState(epoch=1, position=7), None),
-        ({"max_epochs": 2}, TrainingState(epoch=2), Ending.EPOCHS),
+        ({"max_epochs": 2}, TrainingState(epoch=2), StopReason.EPOCHS),
         ({"max_minutes": 1.5}, TrainingState(seconds=89.9), None),
-        ({"max_minutes": 1.5}, TrainingState(seconds=90.0), Ending.MINUTES),
+        ({"max_minutes": 1.5}, TrainingState(seconds=90.0), StopReason.MINUTES),
         ({"patience": 3}, TrainingState(stale=2), None),
-        ({"patience": 3}, TrainingState(stale=3), Ending.PATIENCE),
+        ({"patience": 3}, TrainingState(stale=3), StopReason.PATIENCE),
     ],
 )
 def test_training_ends_at_its_first_limit(
-    limits: dict[str, Any], state: TrainingState, ending: Ending | None
+    limits: dict[str, Any], state: TrainingState, reason: StopReason | None
 ) -> None:
-    assert limit_reached(state, TrainConfig(**limits)) is ending
+    assert limit_reached(state, TrainConfig(**limits)) is reason
 
 
 def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
     config = TrainConfig(max_steps=10, max_epochs=2, max_minutes=1.5, patience=3)
-    assert [ending.describe(config) for ending in Ending] == [
+    assert [reason.describe(config) for reason in StopReason] == [
         "reached 10 steps", "reached 2 epochs", "reached 1.5 minutes",
         "the rate has fallen to zero, within 1.5 minutes", "no better score in 3 validations",
         "stopped by a signal",
@@ -71,60 +66,7 @@ def test_an_ending_is_told_with_the_number_of_its_limit() -> None:
 )
 def test_the_nearest_limit_says_how_much_is_done(limits: dict[str, Any], share: float) -> None:
     state = TrainingState(step=30, epoch=1, position=5, seconds=120.0)
-    assert share_done(state, TrainConfig(**limits), 25) == pytest.approx(share)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0:00:00"), (59.6, "0:01:00"), (3725.4, "1:02:05"), (360_000, "100:00:00")],
-)
-def test_a_clock_shows_hours_minutes_and_seconds(seconds: float, text: str) -> None:
-    assert clock(seconds) == text
-
-
-def test_a_progress_line_says_where_training_stands() -> None:
-    line = progress_line(RECORD, 61.0)
-    for part in ("step    150", "epoch 0.50", "loss 4.250", "lr 6.99e-04", "12,346 target tokens/s",
-                 "1:02:05, 0:01:01 left"):  # fmt: skip
-        assert part in line
-    assert "left" not in progress_line(RECORD, None)
-
-
-def test_the_time_left_follows_the_pace_of_the_last_minute() -> None:
-    left = TimeLeft(seconds=100.0, share=0.1)  # as of a run that goes on
-    assert left.estimate(100.0, 0.1) is None, "no pace is known yet"
-    assert left.estimate(110.0, 0.1) is None, "nothing was done meanwhile"
-    assert left.estimate(120.0, 0.2) == pytest.approx(0.8 * 20 / 0.1)
-    assert left.estimate(150.0, 0.3) == pytest.approx(0.7 * 50 / 0.2)
-    for second in range(160, 260, 10):  # four times as fast
-        estimate = left.estimate(second, 0.3 + (second - 150) * 0.004)
-    assert estimate == pytest.approx((1 - 0.7) / 0.004)
-    assert TimeLeft(0.0, 0.0).estimate(60.0, 0.0) is None, "there is no limit"
-
-
-def test_a_validation_is_told_with_the_names_of_its_scores() -> None:
-    scores = {"loss": 2.34567, "bleu": 25.06, "bleu en-es": 24.0}
-    line = validation_line(250, "validation", scores)
-    assert line == "step    250  validation: loss 2.346  BLEU 25.1  BLEU en-es 24.0"
-
-
-@pytest.mark.parametrize(
-    ("single", "best", "metric", "said"),
-    [
-        ((25.0, 900), 26.25, "BLEU",
-         "the mean of the last checkpoints, BLEU 26.2; the best single one has BLEU 25.0"),
-        ((25.0, 900), 25.0, "BLEU", "the weights of step 900, the best in validation: BLEU 25.0"),
-        ((0.0, 900), 0.0, "BLEU", "the weights of step 900, the best in validation: BLEU 0.0"),
-        ((-2.5, 900), -2.5, "loss", "the weights of step 900, the best in validation: loss 2.500"),
-        ((None, 0), None, "loss", "the last weights, of step 1000: without --dev there is nothing"),
-    ],
-)  # fmt: skip
-def test_it_is_said_which_weights_are_kept_and_why(
-    single: tuple[float | None, int], best: float | None, metric: str, said: str
-) -> None:
-    before = TrainingState(step=1000, best=single[0], best_step=single[1])
-    after = dataclasses.replace(before, best=best)
-    assert describe_best(before, after, metric).startswith(said)
+    assert fraction_done(state, TrainConfig(**limits), 25) == pytest.approx(share)
 
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a run settles for itself: by which rule, told, once, and so that it goes on exactly."""
+"""What a run resolves for itself: by which rule, logged, once, so that it resumes exactly."""
 
 import dataclasses
 import json
@@ -19,8 +19,14 @@ from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import trainer as module
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import DECIDED, Ending, TrainingState, limit_reached
-from transformer.training.schedule import PROBE, batch_tokens, decided, in_steps, settled
+from transformer.training.run import LATER_FIELDS, StopReason, TrainingState, limit_reached
+from transformer.training.schedule import (
+    PROBE_STEPS,
+    default_batch_tokens,
+    resolve_schedule,
+    resolve_settings,
+    schedule_in_steps,
+)
 from transformer.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
@@ -55,7 +61,7 @@ def corpus_of(n_tokens: int, length: int, weight: float = 1.0) -> PreparedCorpus
 def test_a_small_corpus_gets_small_batches(
     n_tokens: int, length: int, weight: float, group: int, expected: int
 ) -> None:
-    assert batch_tokens(corpus_of(n_tokens, length, weight), group) == expected
+    assert default_batch_tokens(corpus_of(n_tokens, length, weight), group) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,28 +77,28 @@ def test_a_small_corpus_gets_small_batches(
 def test_open_settings_are_settled_by_rule_and_given_ones_stay(
     preset: str, given: dict[str, Any], expected: tuple[Any, ...], data: PreparedCorpus
 ) -> None:
-    chosen = settled(TrainConfig(**given), model_config(preset), data, 1, None)
+    chosen = resolve_settings(TrainConfig(**given), model_config(preset), data, 1, None)
     names = ("optimizer", "schedule", "learning_rate", "warmup", "batch_tokens")
     assert tuple(getattr(chosen, name) for name in names) == (*expected, 1024)
-    goes_on = settled(TrainConfig(**given), model_config(preset), data, 1, None, goes_on=True)
-    assert goes_on.learning_rate == min(expected[2], 0.00099 if preset == "small" else 0.5)
+    tuned = resolve_settings(TrainConfig(**given), model_config(preset), data, 1, None, True)
+    assert tuned.learning_rate == min(expected[2], 0.00099 if preset == "small" else 0.5)
 
 
 def test_padding_that_would_pass_the_longest_input_is_refused(data: PreparedCorpus) -> None:
     small = model_config("small")
-    assert settled(TrainConfig(pad_multiple=8), small, data, 1, None).pad_multiple == 8
+    assert resolve_settings(TrainConfig(pad_multiple=8), small, data, 1, None).pad_multiple == 8
     with pytest.raises(UserError, match=f"divides --max-len {small.max_len}, got 7"):
-        settled(TrainConfig(pad_multiple=7), small, data, 1, None)
+        resolve_settings(TrainConfig(pad_multiple=7), small, data, 1, None)
 
 
 def test_a_run_from_before_these_rules_keeps_its_settings(data: PreparedCorpus) -> None:
-    noted = {"optimizer": "adam", "batch_tokens": 8192, "warmup": 4000, "lr_scale": 1.0}
-    chosen = settled(TrainConfig(max_steps=9), model_config("small"), data, 1, noted)
+    saved = {"optimizer": "adam", "batch_tokens": 8192, "warmup": 4000, "lr_scale": 1.0}
+    chosen = resolve_settings(TrainConfig(max_steps=9), model_config("small"), data, 1, saved)
     before = TrainConfig(
         optimizer="adam", batch_tokens=8192, warmup=4000, schedule="paper", max_steps=9
     )
     assert chosen == before
-    assert in_steps(decided(TrainingState(), chosen, 5), chosen, 5) == before
+    assert schedule_in_steps(resolve_schedule(TrainingState(), chosen, 5), chosen, 5) == before
 
 
 def test_the_same_command_goes_on_with_a_run_from_before_these_rules(
@@ -101,10 +107,10 @@ def test_the_same_command_goes_on_with_a_run_from_before_these_rules(
     explicit = {"warmup": 4000, "batch_tokens": 8192, "eval_every": 100}
     assert train.main(command(corpus, tmp_path / "straight", max_steps=4, **explicit)) == 0
     assert train.main(command(corpus, tmp_path / "old", max_steps=2, **explicit)) == 0
-    noted = json.loads((tmp_path / "old" / "run.json").read_text())
-    assert not {"warmup_ratio", "cooldown_ratio", "schedule", "learning_rate"} & noted.keys()
+    saved = json.loads((tmp_path / "old" / "run.json").read_text())
+    assert not {"warmup_ratio", "cooldown_ratio", "schedule", "learning_rate"} & saved.keys()
     place = tmp_path / "old" / "last" / "training.json"
-    values = {k: v for k, v in json.loads(place.read_text()).items() if k not in DECIDED}
+    values = {k: v for k, v in json.loads(place.read_text()).items() if k not in LATER_FIELDS}
     place.write_text(json.dumps(values))
     (place.parent / "SHA256SUMS").unlink()
     left_open = dict.fromkeys(("warmup", "batch_tokens", "optimizer", "schedule"))
@@ -115,10 +121,10 @@ def test_the_same_command_goes_on_with_a_run_from_before_these_rules(
 def test_a_new_run_notes_what_it_settles(corpus: Path, tmp_path: Path) -> None:
     flags = {**dict.fromkeys(("warmup", "batch_tokens", "optimizer", "schedule")), "norm": "pre"}
     assert train.main(command(corpus, tmp_path, max_steps=50, **flags)) == 0
-    noted = json.loads((tmp_path / "run.json").read_text())
+    saved = json.loads((tmp_path / "run.json").read_text())
     expected = {"optimizer": "muon", "schedule": "wsd", "learning_rate": 0.012, "warmup": 0,
                 "batch_tokens": 1024, "warmup_ratio": 0.08, "cooldown_ratio": 0.4}  # fmt: skip
-    assert {name: noted[name] for name in expected} == expected
+    assert {name: saved[name] for name in expected} == expected
     rates = [record["lr"] for record in read_metrics(tmp_path)]
     assert rates[:5] == pytest.approx([0.003, 0.006, 0.009, 0.012, 0.012])  # 8 % of 50 steps
     assert rates[30:32] == pytest.approx([0.012, 0.012 * 19 / 20])  # 60 % of them are behind
@@ -135,11 +141,11 @@ def test_the_warm_up_is_a_share_of_the_steps_that_the_limits_allow(
 ) -> None:
     """An epoch has five steps. A shorter warm-up does not raise the rate."""
     config = TrainConfig(**{**OPEN, **limits})
-    place, rates, turns = TrainingState(), [], 5
+    place, rates = TrainingState(), []
     for step in range(100):
-        place = dataclasses.replace(place, step=step, epoch=step // turns, position=step % turns)
-        place = decided(place, config, turns)
-        rates.append(learning_rate(step + 1, 16, in_steps(place, config, turns)))
+        place = dataclasses.replace(place, step=step, epoch=step // 5, position=step % 5)
+        place = resolve_schedule(place, config, 5)
+        rates.append(learning_rate(step + 1, 16, schedule_in_steps(place, config, 5)))
     assert place.warmup == warmup
     assert max(rates) == pytest.approx(0.01 * min(1, 100 / warmup))
     assert (place.fall or None, place.end or None) == (fall, 100 if fall else None)
@@ -151,10 +157,10 @@ def test_a_run_that_would_end_inside_its_warm_up_is_warned_of(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    decided(TrainingState(), TrainConfig(max_steps=100, warmup=30), 5)
+    resolve_schedule(TrainingState(), TrainConfig(max_steps=100, warmup=30), 5)
     assert caplog.messages == ["warm-up: 30 of 100 steps"]
-    slow = TrainingState(step=PROBE, seconds=19.0)
-    decided(slow, TrainConfig(max_minutes=1, warmup=400), 5)
+    slow = TrainingState(step=PROBE_STEPS, seconds=19.0)
+    resolve_schedule(slow, TrainConfig(max_minutes=1, warmup=400), 5)
     assert caplog.records[-1].levelno == logging.WARNING
     assert "the limits allow 60 steps, the warm-up takes 400. Lower --warmup" in caplog.text
 
@@ -174,7 +180,7 @@ def test_what_the_pace_decides_is_decided_once(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after a decision, a run goes on as it would have, whatever the machine's pace."""
-    given = {**OPEN, "max_minutes": 1.0, "save_every": 1000, "log_every": PROBE}
+    given = {**OPEN, "max_minutes": 1.0, "save_every": 1000, "log_every": PROBE_STEPS}
     clock, save = Clock(), Trainer._save_last
     saved: list[Path] = []
 
@@ -189,9 +195,9 @@ def test_what_the_pace_decides_is_decided_once(
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(Trainer, "_save_last", keep)
     straight = start(tmp_path / "straight", **given)
-    assert straight.run() is Ending.FALLEN
+    assert straight.run() is StopReason.COOLDOWN
     place = straight.state
-    assert PROBE < place.fall < place.end == place.step
+    assert PROBE_STEPS < place.fall < place.end == place.step
     assert place.warmup == pytest.approx(0.08 * place.end, abs=2)
     assert len(saved) == 4  # at the warm-up, the fall and, twice, the end
     monkeypatch.setattr(Trainer, "_save_last", save)
@@ -222,7 +228,7 @@ def test_a_slow_start_does_not_end_a_timed_run_early() -> None:
     place, step = TrainingState(), 0
     while not place.end:
         place = dataclasses.replace(place, step=step, seconds=30 + 0.1 * step if step else 0.0)
-        place = decided(place, config, 10**6)
+        place = resolve_schedule(place, config, 10**6)
         step += 1
-    assert step - 1 == place.fall == 2 * PROBE + 1
+    assert step - 1 == place.fall == 2 * PROBE_STEPS + 1
     assert place.end == pytest.approx(900, abs=2)

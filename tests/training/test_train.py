@@ -33,7 +33,7 @@ from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.readers import read_pairs
-from transformer.training import run as training_run
+from transformer.training import reporting
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 Script = Callable[[Sequence[object]], int]
@@ -291,16 +291,16 @@ def test_a_run_that_is_stopped_says_so_by_its_exit_code(
     script: Script, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    plain = training_run.progress_line
+    plain = reporting.progress_line
 
     def interrupt(*given: Any) -> str:
         signal.raise_signal(signal.SIGINT)
         return plain(*given)
 
-    monkeypatch.setattr(training_run, "progress_line", interrupt)
+    monkeypatch.setattr(reporting, "progress_line", interrupt)
     assert script(command(corpus, tmp_path, max_steps=2)) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "train: stopped"
-    monkeypatch.setattr(training_run, "progress_line", plain)
+    monkeypatch.setattr(reporting, "progress_line", plain)
     assert script(command(corpus, tmp_path, max_steps=2)) == 0
 
 

@@ -18,7 +18,7 @@ from transformer.corpus.augmentation import resampled
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.optimizer import learning_rate
-from transformer.training.run import Ending
+from transformer.training.run import StopReason
 from transformer.training.trainer import Trainer
 from transformer.training.validation import Validation, example_rows
 
@@ -30,15 +30,15 @@ pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 
 def test_passes_over_the_data_are_a_limit(start: Start, tmp_path: Path) -> None:
     trainer = start(tmp_path, max_epochs=2)
-    assert trainer.run() is Ending.EPOCHS
+    assert trainer.run() is StopReason.EPOCHS
     assert (trainer.state.epoch, trainer.state.position) == (2, 0)
-    assert trainer.state.step == 2 * trainer.turns
+    assert trainer.state.step == 2 * trainer.steps_per_epoch
     assert read_metrics(tmp_path)[-1]["epoch"] == 2
 
 
 def test_minutes_are_a_limit(start: Start, tmp_path: Path) -> None:
     trainer = start(tmp_path, max_minutes=1e-9)
-    assert trainer.run() is Ending.MINUTES
+    assert trainer.run() is StopReason.MINUTES
     assert trainer.state.step == 1
 
 
@@ -49,11 +49,11 @@ def test_training_ends_when_no_score_gets_better(
     monkeypatch.setattr(Validation, "scores", lambda *_: {"loss": next(losses)})
     more = {"dev": phrases[-2:], "eval_every": 1, "patience": 2, "average": 2, "max_steps": 50}
     trainer = start(tmp_path, **more)
-    assert trainer.run() is Ending.PATIENCE
+    assert trainer.run() is StopReason.PATIENCE
     assert trainer.state.step == 4
     assert trainer.state.best == -1.0
     again = start(tmp_path, **more)  # the better average does not set it going again
-    assert again.run() is Ending.PATIENCE
+    assert again.run() is StopReason.PATIENCE
     assert again.state.step == 4
 
 

@@ -1,8 +1,9 @@
-"""A finished model goes on with own text, mixed with general text, and is measured on both.
+"""Fine-tune a finished model on the user's own text, mixed with general text, and measure both.
 
-Training on one kind of text forgets the others. Against it stand general pairs beside the own
-ones, a low rate, and the mean of the weights before and after (Wortsman et al. 2022, "WiSE-FT"),
-with no more of those after than most of the gain takes: no set sees all that is forgotten.
+A model trained on one kind of text forgets the others. Three things limit that: general pairs
+beside the own ones, a low rate, and interpolation between the weights before and after (Wortsman
+et al. 2022, "WiSE-FT"), with the smallest share of the new weights that has most of the gain,
+since no development set shows all that is forgotten.
 """
 
 import dataclasses
@@ -19,28 +20,27 @@ from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key
 from transformer.corpus.prepare import SKIP_BAD
 from transformer.corpus.prepared import Source
 from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
-from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.files import write_text
-from transformer.training.run import BEST, LAST, Ending
+from transformer.training.run import BEST, LAST, StopReason
 from transformer.training.runtime import is_main_process
-from transformer.training.train import TrainRequest, TrainResult, train
+from transformer.training.train import TrainRequest, TrainResult, evaluate_best, train
 from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
-FEWEST, MOST_HELD_OUT = 20, 500  # own pairs; those of them that are not trained on, a tenth
-SHARES = (0.25, 0.5, 0.75, 1.0)  # of the weights after, tried beside those before
-ENOUGH = 2 / 3  # of the largest gain on own text: the smallest share that has it is taken
-MEASURED = 8192  # tokens of a batch
+MIN_PAIRS, MAX_HELD_OUT = 20, 500  # own pairs; a tenth of them is held out
+SHARES = (0.25, 0.5, 0.75, 1.0)  # of the new weights, tried beside 0
+MIN_GAIN = 2 / 3  # of the largest gain on own text: the smallest share that has it is taken
+EVAL_BATCH_TOKENS = 8192
 Scores = Mapping[str, float]  # BLEU by set
 logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class FineTuneRequest:
-    """`run` begins with a checkpoint and trains on own text; the same request goes on with it.
+    """A run that starts from a checkpoint and trains on own text; the same request resumes it.
 
-    `mix` is general text, each source with its weight or else as many pairs of it as own ones;
-    `general` is the development set that it is measured by.
+    `mix` are sources of general text, drawn by their weight or else as often as own pairs;
+    `general` are the development sets that measure forgetting.
     """
 
     run: TrainRequest
@@ -49,37 +49,33 @@ class FineTuneRequest:
 
 
 def fine_tune(request: FineTuneRequest) -> TrainResult:
-    """Trains, takes the best mean of the weights before and after, and says it in the card."""
+    """Train, interpolate the weights before and after, and add the outcome to the model card."""
     run = request.run
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")
     directions = read_config(find(run.init))[1]
     run = dataclasses.replace(run, langs=directions[0], both=len(directions) > 1)
     own = _own_pairs(run)
-    if len(own) < FEWEST:
-        raise UserError(f"expected at least {FEWEST} pairs of own text, got {len(own)}")
+    if len(own) < MIN_PAIRS:
+        raise UserError(f"expected at least {MIN_PAIRS} pairs of own text, got {len(own)}")
     if not run.dev:
         run = dataclasses.replace(run, dev=(_held_out(own, run),))
-    mixed = [_weighed(spec, len(own), run) for spec in request.mix]
+    mixed = [_with_weight(spec, len(own), run) for spec in request.mix]
     result = train(
         dataclasses.replace(
             run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
         )
     )
-    if result.ending is Ending.STOPPED or not is_main_process():
+    if result.stop_reason is StopReason.SIGNAL or not is_main_process():
         return result
     _finish(request, run, result)
     if not run.test:
         return result
-    asked = EvaluationRequest(
-        model=str(run.output / BEST), tests=run.test, compare=str(run.init), columns=run.corpus
-    )
-    report, folder = evaluate(asked)
-    return dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
+    return evaluate_best(run, result, compare=str(run.init))
 
 
 def _own_pairs(run: TrainRequest) -> list[SentencePair]:
-    """The pairs of own text that are worth training on, each once."""
+    """Read the pairs of own text that cleaning keeps, without duplicates."""
     refused: Refused | None = [] if run.corpus.skip_bad else None
     specs = [Source.parse(text).spec for text in run.train]
     pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, refused, run.corpus))
@@ -91,18 +87,18 @@ def _own_pairs(run: TrainRequest) -> list[SentencePair]:
 
 
 def _held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
-    """A file of a tenth of the pairs, chosen by the hash of their sources; made once."""
+    """Write a tenth of the pairs, chosen by the hash of their sources, to a file once; name it."""
     path = run.output / HELD_OUT
     if not path.exists():
-        number = min(MOST_HELD_OUT, len(own) // 10)
+        number = min(MAX_HELD_OUT, len(own) // 10)
         chosen = sorted(own, key=lambda pair: key(dedup_text(pair[0])))[:number]
         run.output.mkdir(parents=True, exist_ok=True)
         write_tsv(path, run.langs, chosen)
     return str(path)
 
 
-def _weighed(spec: str, n_own: int, run: TrainRequest) -> str:
-    """A source of general text with its weight: the one given, or as many pairs as own ones."""
+def _with_weight(spec: str, n_own: int, run: TrainRequest) -> str:
+    """Return a source of general text with a weight: its own, or that which draws `n_own` pairs."""
     if Source.parse(spec).spec != spec:
         return spec
     n_general = sum(1 for _ in read_pairs(spec, *run.langs, config=run.corpus))
@@ -110,14 +106,14 @@ def _weighed(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Writes the best mean of the weights before and after, unless that is done already."""
+    """Write the best interpolation of the weights before and after, unless it is there already."""
     path = run.output / OUTCOME
     if path.exists() and read_json(path).get("step") == result.state.step:
         return
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
     start = initialize.weights_for(before, after.tokenizer, after.model.config)
-    config = dataclasses.replace(run.config, batch_tokens=MEASURED)
+    config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS)
     sets = {
         name: Validation(
             [p for spec in specs for p in read_pairs(spec, *run.langs, config=run.corpus)],
@@ -128,48 +124,50 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     end = {name: tensor.clone() for name, tensor in after.model.state_dict().items()}
 
     def scores(share: float) -> Scores:
-        after.model.load_state_dict(mean(start, end, share))
+        after.model.load_state_dict(interpolate(start, end, share))
         return {name: dev.scores(after.model).get("bleu", 0.0) for name, dev in sets.items()}
 
     tried: dict[float, Scores] = {}
     for share in (0.0, *SHARES):
         tried[share] = scores(share)
-        said = ", ".join(f"{name} {value:.1f}" for name, value in tried[share].items())
-        logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, said)
-    best = chosen(tried)
+        line = ", ".join(f"{name} {value:.1f}" for name, value in tried[share].items())
+        logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, line)
+    best = choose_share(tried)
     if tried[best]["own"] <= tried[0.0]["own"]:
         logger.warning("the own text is translated no better than before: more of it may help")
     card = (run.output / LAST / CARD).read_text(encoding="utf-8")
     weights.save(
-        run.output / BEST, mean(start, end, best), after.model.config, after.tokenizer,
+        run.output / BEST, interpolate(start, end, best), after.model.config, after.tokenizer,
         after.directions, _card(card, run, tried, best), ({}, dataclasses.asdict(result.state)),
     )  # fmt: skip
     outcome = {"step": result.state.step, "share": best, "before": tried[0.0], "after": tried[best]}
     write_text(path, json.dumps(outcome, indent=2) + "\n")
-    said = ", ".join(f"{n} {bleu:.1f} -> {tried[best][n]:.1f}" for n, bleu in tried[0.0].items())
-    logger.info("BLEU before and after: %s; %s", said, run.output / BEST)
+    line = ", ".join(f"{n} {bleu:.1f} -> {tried[best][n]:.1f}" for n, bleu in tried[0.0].items())
+    logger.info("BLEU before and after: %s; %s", line, run.output / BEST)
 
 
-def chosen(tried: Mapping[float, Scores]) -> float:
-    """The smallest share of the new weights that has ENOUGH of the gain; without one the best."""
+def choose_share(tried: Mapping[float, Scores]) -> float:
+    """Return the smallest share of the new weights with MIN_GAIN; without a gain, the best one."""
     gains = {share: tried[share]["own"] - tried[0.0]["own"] for share in SHARES}
     most = max(gains.values())
-    return next(s for s in SHARES if gains[s] >= (ENOUGH * most if most > 0 else most))
+    return next(s for s in SHARES if gains[s] >= (MIN_GAIN * most if most > 0 else most))
 
 
-def mean(start: Mapping[str, Tensor], end: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
-    """Weights between those before and after, `share` of the latter."""
+def interpolate(
+    start: Mapping[str, Tensor], end: Mapping[str, Tensor], share: float
+) -> dict[str, Tensor]:
+    """Interpolate between the weights before and after, with `share` of the latter."""
     return {name: start[name].lerp(tensor, share) for name, tensor in end.items()}
 
 
 def _card(card: str, run: TrainRequest, tried: Mapping[float, Scores], best: float) -> str:
-    """The card with what fine-tuning gained and lost."""
+    """Add to a model card what fine-tuning gained and lost."""
     rows = [f"| {n} | {bleu:.1f} | {tried[best][n]:.1f} |" for n, bleu in tried[0.0].items()]
-    told = "\n".join([
+    section = "\n".join([
         "## Fine-tuned", "",
         f"From {run.init}, with {100 * best:.0f} % of the new weights, the rest of those before:",
         "the least that has two thirds of the gain on the own development set. BLEU, greedy:", "",
         "| set | before | after |", "|---|---|---|", *rows, "", "",
     ])  # fmt: skip
     head, mark, rest = card.partition("## How it was trained")
-    return head + told + mark + rest
+    return head + section + mark + rest

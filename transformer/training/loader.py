@@ -1,30 +1,30 @@
-"""The batches of an epoch, made ahead of the steps that read them.
+"""Load the micro-batches of an epoch, ahead of the steps that train on them.
 
-A micro-batch is a pure function of (seed, epoch, number), so that worker processes may make it:
-which of them does, and when, changes nothing.
+A micro-batch is a pure function of (seed, epoch, number): which worker process makes it, and
+when, changes nothing.
 """
 
 import dataclasses
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from transformer.config import TrainConfig
+from transformer.config import TrainConfig, UserError
+from transformer.corpus import batching
 from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.batching import Batch, Indices
 from transformer.corpus.prepared import PreparedCorpus
 
-AHEAD = 4  # micro-batches that each worker process makes ahead
-MOST = 12  # worker processes of a GPU
+PREFETCH = 4  # micro-batches that each worker process makes ahead
+MAX_WORKERS = 12  # worker processes of a GPU
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """What one process reads in an optimiser step: micro-batches, and a random seed for each."""
+    """The micro-batches of one process in an optimiser step, with a random seed for each."""
 
     batches: list[Batch]
     seeds: list[int]
@@ -40,7 +40,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MicroBatches(Dataset[Batch]):
-    """The micro-batches of an epoch by their number in its plan."""
+    """A dataset of the micro-batches of an epoch, by their number in its plan."""
 
     data: PreparedCorpus
     plan: Sequence[Indices]
@@ -49,7 +49,7 @@ class MicroBatches(Dataset[Batch]):
     epoch: int
 
     def seed(self, number: int) -> int:
-        """The seed of a micro-batch: of its noise here, of its dropout in the step."""
+        """Return the seed of a micro-batch: of its noise here, of its dropout in the step."""
         return derive_seed(self.config.seed, self.epoch, number)
 
     def __getitem__(self, number: int) -> Batch:
@@ -57,45 +57,54 @@ class MicroBatches(Dataset[Batch]):
         return micro_batch(self.data, rows, self.config, self.max_len, self.seed(number))
 
 
-def n_workers(config: TrainConfig, device: torch.device, processes: int) -> int:
-    """How many worker processes make batches for a training process.
+def plan_epoch(
+    data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
+) -> list[Indices]:
+    """Return the micro-batches of an epoch, those of all processes, as rows of the corpus."""
+    indices = batching.epoch_indices(data.sizes, config.seed, epoch)
+    try:
+        return batching.plan(
+            data.pairs.lengths, indices, config.batch_tokens, config.seed, epoch,
+            processes * config.accumulate, config.pad_multiple or 1,
+        )  # fmt: skip
+    except ValueError as error:
+        raise UserError(f"{error}. Change --batch-tokens, or give more text") from error
 
-    By itself none on a CPU, whose cores all compute the steps, where a batch takes a thousandth of
-    its step; for a GPU its share of the cores.
+
+def n_workers(config: TrainConfig, device: torch.device, processes: int) -> int:
+    """Return the number of worker processes that make batches for a training process.
+
+    Unless the settings say otherwise it is 0 on a CPU, where a batch takes a thousandth of its
+    step and all cores compute steps; for a GPU, its share of the cores.
     """
     if config.loader_workers >= 0:
         return config.loader_workers
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return 0 if device.type == "cpu" else min(MOST, max(1, (cores or 1) // processes - 1))
+    return 0 if device.type == "cpu" else min(MAX_WORKERS, max(1, (cores or 1) // processes - 1))
 
 
-def _start_worker(number: int) -> None:
-    """Leave it to the training process what Ctrl-C means; end with SIGTERM."""
+def _init_worker(number: int) -> None:
+    """Ignore SIGINT, which the training process handles; terminate on SIGTERM."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _as_it_is(batch: Any) -> Any:
-    return batch
-
-
-def load(
+def load_steps(
     batches: MicroBatches, steps: Sequence[range], device: torch.device, workers: int
 ) -> Iterator[Step]:
-    """Yields the steps, named by the numbers of their micro-batches, on the device in order."""
+    """Yield the steps in order, on the device, each given by the numbers of its micro-batches."""
     loader = DataLoader(
         batches,
         batch_size=None,
         sampler=[number for step in steps for number in step],
-        collate_fn=_as_it_is,
         num_workers=workers,
-        prefetch_factor=AHEAD if workers else None,
+        prefetch_factor=PREFETCH if workers else None,
         multiprocessing_context="fork" if workers else None,
-        worker_init_fn=_start_worker,
+        worker_init_fn=_init_worker,
         pin_memory=device.type == "cuda",
-        generator=torch.Generator(),  # its own: the seeds of steps are set, not drawn
+        generator=torch.Generator(),  # so that workers draw nothing from the global one
     )
-    ready = iter(loader)
+    loaded = iter(loader)
     for step in steps:
-        own = [next(ready).to(device) for _ in step]
+        own = [next(loaded).to(device) for _ in step]
         yield Step(own, [batches.seed(number) for number in step])

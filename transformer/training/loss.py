@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy as a sum over tokens, without all logits at once.
+"""Label-smoothed cross-entropy, summed over tokens, computed without holding all logits.
 
 With smoothing e the target distribution is 1 - e on the right token plus e spread evenly over
 the vocabulary (Szegedy et al. 2016, section 7).
@@ -14,32 +14,32 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainConfig
 from transformer.model import Transformer
 
-CHUNK = 2**22  # logits that exist at a time in training: they stay in a processor's cache
+CHUNK = 2**22  # logits held at a time in training: they stay in a processor's cache
 GPU_CHUNK = 2**28  # on a GPU, which wants large products
-UNDERFLOW = 1e-30  # a probability below this has lost its digits
+TINY = 1e-30  # a probability below this has lost digits in float32
 
 
-def projected_cross_entropy(
+def linear_cross_entropy(
     x: Tensor, weight: Tensor, target: Tensor, label_smoothing: float, real: Tensor | None = None
 ) -> Tensor:
-    """The sum of torch's cross-entropy, in nats, of x W^T: (B, T, D), (V, D), (B, T) -> ().
+    """Sum torch's cross-entropy, in nats, of the logits x W^T: (B, T, D), (V, D), (B, T) -> ().
 
-    The logits, by far the largest tensor of training, never exist as a whole: each chunk of
+    The logits, by far the largest tensor of training, are never held as a whole: each chunk of
     them is turned into its part of both gradients at once. Padding costs nothing. `real` (N,) are
-    the flat places without padding; a GPU that has to look for them makes everybody wait.
+    the flat indices of the real tokens; without them a GPU has to be waited for to find them.
     """
     target = target.flatten()
     if real is None:
         real = (target != PAD_ID).nonzero()[:, 0]
     x = x.flatten(0, 1).index_select(0, real)
-    return _ProjectedLoss.apply(x, weight, target.index_select(0, real), label_smoothing)
+    return _LinearCrossEntropy.apply(x, weight, target.index_select(0, real), label_smoothing)
 
 
-class _ProjectedLoss(torch.autograd.Function):
-    """Gradient of a token's loss: softmax(logits) - (1 - e) at the right token - e / V everywhere.
+class _LinearCrossEntropy(torch.autograd.Function):
+    """Cross-entropy with gradient softmax(logits) - (1 - e) at the right token - e / V everywhere.
 
-    Only the softmax needs passes over the logits. What is taken off it is known without them:
-    rows of W and of x, and their sums.
+    Only the softmax needs passes over the logits. The terms subtracted from it are rows of W and
+    of x, and their sums.
     """
 
     @staticmethod
@@ -66,12 +66,12 @@ class _ProjectedLoss(torch.autograd.Function):
                 likelihood[part] = slope.gather(1, target[part, None])[:, 0]
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
-            norms = of_right - likelihood.clamp_min(UNDERFLOW).log()  # log sum exp of the logits
+            log_sums = of_right - likelihood.clamp_min(TINY).log()  # log-sum-exp of the logits
             if device == "cpu":  # a GPU would have to be waited for to know which they are
-                rare = likelihood < UNDERFLOW
-                norms[rare] = (x[rare] @ weight.t()).logsumexp(-1)
+                rare = likelihood < TINY
+                log_sums[rare] = (x[rare] @ weight.t()).logsumexp(-1)
             ctx.grads = grad_x.to(given), grad_weight
-            return norms.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
+            return log_sums.sum() - right * of_right.sum() - even * (sum_x @ sum_weight)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
@@ -82,7 +82,7 @@ class _ProjectedLoss(torch.autograd.Function):
 
 
 class LossModel(nn.Module):
-    """One number leaves the accelerated forward."""
+    """A model and its loss as one module, so that `forward` returns a single number."""
 
     def __init__(self, model: Transformer, config: TrainConfig) -> None:
         super().__init__()
@@ -90,18 +90,18 @@ class LossModel(nn.Module):
         self.label_smoothing = config.label_smoothing
 
     def compile_layers(self) -> None:
-        """Compiles the layers, each kind once: far less to compile than the whole network."""
+        """Compile the layers, each kind once: far less to compile than the whole network."""
         for layer in (*self.model.encoder, *self.model.decoder):
             layer.compile(dynamic=True)
 
     def read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """The decoder's output: (B, S), (B, T) -> (B, T, D)."""
+        """Return the decoder's output: (B, S), (B, T) -> (B, T, D)."""
         return self.model.read(tgt_in, self.model.encode(src))[0]
 
     def forward(
         self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, real: Tensor | None = None
     ) -> Tensor:
-        """The summed loss: (B, S), (B, T), (B, T), (N,) -> ()."""
+        """Return the summed loss: (B, S), (B, T), (B, T), (N,) -> ()."""
         x = self.read(src, tgt_in)
         weight = self.model.embedding.weight
-        return projected_cross_entropy(x, weight, tgt_out, self.label_smoothing, real)
+        return linear_cross_entropy(x, weight, tgt_out, self.label_smoothing, real)

@@ -1,14 +1,13 @@
-"""A training run: its state and limits, its records and card, what it saves, how it goes on.
+"""A training run: its state, its limits, its model card, and the folder that it resumes from.
 
-run.json         the settings that the run was begun with
+run.json         the settings that the run was started with
 metrics.jsonl    a record for each report and each validation
-last/            the checkpoint to go on from, with the moments of the optimiser
+last/            the checkpoint to resume from, with the moments of the optimiser
 best/            the checkpoint to translate with
 steps/           the weights of the last few validations, to be averaged
 .lock            the process that trains there
 """
 
-import collections
 import contextlib
 import dataclasses
 import enum
@@ -32,38 +31,45 @@ from transformer.files import existing, write_text
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 Tensors = Mapping[str, Tensor]
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
-# What may differ between two starts of one run: its limits, and how often it speaks.
-FREE = (
+# What may change when a run is resumed: its limits, and how often it reports.
+MUTABLE_SETTINGS = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
     "save_every", "log_every", "track", "report_to", "loader_workers", "threads",
 )  # fmt: skip
-DECIDED = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
+LATER_FIELDS = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrainingState:
-    """Where training stands: all that a run remembers beside weights and optimiser."""
+    """The progress of a run: all that it saves beside weights and optimiser."""
 
-    step: int = 0  # optimiser steps done
-    epoch: int = 0  # passes done
-    position: int = 0  # steps done of the pass under way
-    seconds: float = 0.0  # of training, all starts together
+    step: int = 0  # optimiser steps taken
+    epoch: int = 0  # passes completed
+    position: int = 0  # steps taken in the current pass
+    seconds: float = 0.0  # of training, summed over all starts
     best: float | None = None  # validation score, higher is better
     best_step: int = 0
     stale: int = 0  # validations since the best one
     validated: int = 0  # step of the latest validation
-    finished: bool = False  # a limit was reached and the last word said
-    warmup: int = 0  # steps of it, decided where the settings leave it open
-    fall: int = 0  # step after which the rate falls, decided
-    end: int = 0  # last step, after which it would be zero
-    limits: str = ""  # for which that was decided
-    probed: float = 0.0  # seconds that the first steps took, which tell little of the pace
+    finished: bool = False  # a limit was reached, the last weights are validated
+    warmup: int = 0  # its steps, resolved where the settings leave them open
+    fall: int = 0  # step after which the rate falls
+    end: int = 0  # last step, after which the rate would be zero
+    limits: str = ""  # that `fall` and `end` were resolved for
+    probed: float = 0.0  # seconds of the first steps, which tell little of the speed
+
+    def after_step(self, steps_per_epoch: int) -> Self:
+        """Return the state one optimiser step further, in the next epoch after its last step."""
+        ends, position = divmod(self.position + 1, steps_per_epoch)
+        return dataclasses.replace(
+            self, step=self.step + 1, epoch=self.epoch + ends, position=position, finished=False
+        )
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The state that a checkpoint was saved with; anything else is a UserError."""
+        """Read the state saved in a checkpoint; anything else is a UserError."""
         path = folder / STATE_VALUES
-        values = {**DECIDED, **read_json(path)}  # which older states do not have
+        values = {**LATER_FIELDS, **read_json(path)}  # older states lack the former
         kinds: dict[str, Any] = {
             field.name: type(field.default) for field in dataclasses.fields(cls)
         }
@@ -83,111 +89,46 @@ class TrainingState:
         return cls(**values)
 
 
-class Ending(enum.Enum):
-    """Why training ends: the limit that is reached, in words for `TrainConfig`, or a signal."""
+class StopReason(enum.Enum):
+    """Why training stopped: a signal, or a limit; a value is a format string of `TrainConfig`."""
 
     STEPS = "reached {max_steps} steps"
     EPOCHS = "reached {max_epochs} epochs"
     MINUTES = "reached {max_minutes:g} minutes"
-    FALLEN = "the rate has fallen to zero, within {max_minutes:g} minutes"
+    COOLDOWN = "the rate has fallen to zero, within {max_minutes:g} minutes"
     PATIENCE = "no better score in {patience} validations"
-    STOPPED = "stopped by a signal"
+    SIGNAL = "stopped by a signal"
 
     def describe(self, config: TrainConfig) -> str:
-        """The same with the limit's number."""
+        """Return the reason in words, with the number of the limit."""
         return self.value.format_map(dataclasses.asdict(config))
 
 
-def limits_of(config: TrainConfig) -> str:
-    """The limits of a run in one text."""
+def describe_limits(config: TrainConfig) -> str:
+    """Return the limits of a run in one text."""
     return f"{config.max_steps} steps, {config.max_epochs} epochs, {config.max_minutes:g} minutes"
 
 
-def limit_reached(state: TrainingState, config: TrainConfig) -> Ending | None:
-    """Which limit ends training here; None where none does."""
-    has_fallen = state.limits == limits_of(config) and state.step >= state.end
+def limit_reached(state: TrainingState, config: TrainConfig) -> StopReason | None:
+    """Return the limit that is reached, None if none is."""
+    is_cooled = state.limits == describe_limits(config) and state.step >= state.end
     reached = {
-        Ending.STEPS: config.max_steps and state.step >= config.max_steps,
-        Ending.EPOCHS: config.max_epochs and state.epoch >= config.max_epochs,
-        Ending.MINUTES: config.max_minutes and state.seconds >= 60 * config.max_minutes,
-        Ending.FALLEN: config.max_minutes and has_fallen,
-        Ending.PATIENCE: config.patience and state.stale >= config.patience,
+        StopReason.STEPS: config.max_steps and state.step >= config.max_steps,
+        StopReason.EPOCHS: config.max_epochs and state.epoch >= config.max_epochs,
+        StopReason.MINUTES: config.max_minutes and state.seconds >= 60 * config.max_minutes,
+        StopReason.COOLDOWN: config.max_minutes and is_cooled,
+        StopReason.PATIENCE: config.patience and state.stale >= config.patience,
     }
-    return next((ending for ending, is_reached in reached.items() if is_reached), None)
+    return next((reason for reason, is_reached in reached.items() if is_reached), None)
 
 
-def share_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
-    """How much of the nearest limit is used up, 0 to 1."""
+def fraction_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
+    """Return the fraction of the nearest limit that is used up, 0 to 1."""
     epochs = state.epoch + state.position / max(1, steps_per_epoch)
-    done = state.step, epochs, state.seconds / 60
+    used = state.step, epochs, state.seconds / 60
     limits = config.max_steps, config.max_epochs, config.max_minutes
-    parts = (part / limit for part, limit in zip(done, limits, strict=True) if limit)
-    return min(1.0, max(parts, default=0.0))
-
-
-class TimeLeft:
-    """Estimates how long a run still takes, by its pace over the last minute."""
-
-    WINDOW = 60.0  # seconds
-
-    def __init__(self, seconds: float, share: float) -> None:
-        """`share` of the run was done after so many `seconds` of training (`share_done`)."""
-        self._seen = collections.deque([(seconds, share)])
-
-    def estimate(self, seconds: float, share: float) -> float | None:
-        """Seconds until all is done; None where the pace is not known yet, or no limit."""
-        self._seen.append((seconds, share))
-        while len(self._seen) > 2 and seconds - self._seen[1][0] >= self.WINDOW:
-            self._seen.popleft()
-        since, before = self._seen[0]
-        if seconds <= since or share <= before:
-            return None
-        return (1 - share) * (seconds - since) / (share - before)
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds as h:mm:ss."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"
-
-
-def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """One training record for a person."""
-    left = f", {clock(seconds_left)} left" if seconds_left is not None else ""
-    share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
-    return (
-        f"step {record['step']:>6}  epoch {record['epoch']:.2f}  loss {record['loss']:.3f}  "
-        f"lr {record['lr']:.2e}  {record['tokens_per_second']:,.0f} target tokens/s{share}  "
-        f"{clock(record['seconds'])}{left}"
-    )
-
-
-def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
-    """One validation for a person: the loss, and BLEU where development pairs were translated."""
-    told = [
-        f"{key.replace('bleu', 'BLEU')} {score:.{3 if key == 'loss' else 1}f}"
-        for key, score in scores.items()
-    ]
-    return f"step {step:>6}  {name}: {'  '.join(told)}"
-
-
-def describe_best(single: TrainingState, state: TrainingState, metric: str) -> str:
-    """Which weights a finished run keeps in `best`, and why.
-
-    `single` is its state before the mean of the last checkpoints was tried, `metric` what the
-    validations are compared by: "BLEU", or "loss".
-    """
-    if state.best is None or single.best is None:
-        return (
-            f"the last weights, of step {state.step}: without --dev there is nothing to choose by"
-        )
-    best, before = (
-        f"BLEU {score:.1f}" if metric == "BLEU" else f"loss {-score:.3f}"
-        for score in (state.best, single.best)
-    )
-    if state.best > single.best:
-        return f"the mean of the last checkpoints, {best}; the best single one has {before}"
-    return f"the weights of step {state.best_step}, the best in validation: {best}"
+    fractions = (part / limit for part, limit in zip(used, limits, strict=True) if limit)
+    return min(1.0, max(fractions, default=0.0))
 
 
 def _table(title: str, values: Mapping[str, Any]) -> str:
@@ -196,13 +137,10 @@ def _table(title: str, values: Mapping[str, Any]) -> str:
 
 
 def model_card(
-    model: ModelConfig,
-    config: TrainConfig,
-    report: Mapping[str, Any],
-    directions: Sequence[Direction],
-    facts: Mapping[str, Any],
-) -> str:
-    """The README of a checkpoint, in Markdown: what it is and how it was trained."""
+    model: ModelConfig, config: TrainConfig, report: Mapping[str, Any],
+    directions: Sequence[Direction], facts: Mapping[str, Any],
+) -> str:  # fmt: skip
+    """Write the README of a checkpoint, in Markdown: what it is and how it was trained."""
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
     shape, settings = dataclasses.asdict(model), dataclasses.asdict(config)
@@ -217,7 +155,7 @@ def model_card(
 
 
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Notes what a run is made of, or compares with what was noted; a difference is a UserError."""
+    """Save the settings of a new run, or compare with the saved ones; a change is a UserError."""
     path = folder / RUN
     if not path.exists():
         if existing(folder / LAST):
@@ -230,7 +168,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     before = read_json(path)
     changes = [
         f"{name} was {before.get(name)!r} and is {settings.get(name)!r}"
-        for name in sorted({*before, *settings} - {*FREE})
+        for name in sorted({*before, *settings} - {*MUTABLE_SETTINGS})
         if before.get(name) != settings.get(name)
     ]
     if changes:
@@ -242,7 +180,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Saves and restores; all that it writes appears whole or not at all."""
+    """Save and restore the checkpoints of a run; each is written atomically."""
 
     path: Path
     model_config: ModelConfig
@@ -252,13 +190,10 @@ class RunFolder:
     machine: Mapping[str, Any]
 
     def save(
-        self,
-        name: str,
-        weights: Mapping[str, Tensor],
-        state: TrainingState,
+        self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
-    ) -> None:
-        """Writes a checkpoint; with model and optimiser it is one to go on from."""
+    ) -> None:  # fmt: skip
+        """Write a checkpoint; one with model and optimiser can be resumed from."""
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,
@@ -268,7 +203,7 @@ class RunFolder:
             **self.machine,
         }
         card = model_card(self.model_config, self.config, self.data.report, self.directions, facts)
-        tensors = _tensors(*training) if training else {}
+        tensors = _training_tensors(*training) if training else {}
         checkpoint.save(
             self.path / name, weights, self.model_config, self.data.tokenizer, self.directions,
             card, (tensors, dataclasses.asdict(state)),
@@ -276,33 +211,30 @@ class RunFolder:
 
     @property
     def has_last(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return existing(self.path / LAST) is not None
 
     def restore(
-        self,
-        model: nn.Module,
-        averaged: nn.Module,
-        optimizer: torch.optim.Optimizer,
+        self, model: nn.Module, averaged: nn.Module, optimizer: torch.optim.Optimizer,
         source: Path | None = None,
-    ) -> TrainingState | None:
-        """Puts weights and moments back as the last checkpoint holds them, where there is one.
+    ) -> TrainingState | None:  # fmt: skip
+        """Load weights and moments of `source`, or else of the last checkpoint; return its state.
 
-        Or as `source` holds them, the moments zero where it has none. A checkpoint that is
-        broken, or gone while others are there, is a UserError, which names the newest one of the
-        run that is whole.
+        Moments that `source` lacks are zero. A new run has no checkpoint and returns None. A
+        broken checkpoint, or a missing one while others exist, is a UserError that names the
+        newest intact one.
         """
         folder = source or existing(self.path / LAST)
         if folder is None:
             if others := [path for path in (self.path / STEPS, self.path / BEST) if path.exists()]:
                 raise UserError(
-                    f"expected {self.path / LAST} beside {others[0]} ({self._way_out()})"
+                    f"expected {self.path / LAST} beside {others[0]} ({self._recovery_hint()})"
                 )
             return None
         try:
             opened, state, tensors = self._read(folder)
         except UserError as error:
-            raise UserError(f"{error} ({self._way_out()})") from error
+            raise UserError(f"{error} ({self._recovery_hint()})") from error
         for name, parameter in model.named_parameters():
             parameter.data.copy_(tensors.get(f"weights.{name}", opened[name]))
             moments = {m: tensors.get(f"{m}.{name}", torch.zeros_like(parameter)) for m in MOMENTS}
@@ -313,7 +245,7 @@ class RunFolder:
         return state if existing(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
-        """Weights and state of a checkpoint of this run's model; of `last` the moments, too."""
+        """Read weights and state of a checkpoint of this run's model, and the moments of `last`."""
         opened = checkpoint.load(folder)
         mine = self.model_config, self.data.tokenizer.model, self.directions
         if (opened.model.config, opened.tokenizer.model, opened.directions) != mine:
@@ -329,39 +261,39 @@ class RunFolder:
         ]
         return weights, state, checkpoint.load_training(opened.folder, shapes)[0]
 
-    def _way_out(self) -> str:
-        """What to do about a broken checkpoint: take the newest other one that is whole."""
-        whole = []
+    def _recovery_hint(self) -> str:
+        """Return what to do about a broken checkpoint: resume from the newest intact one."""
+        intact = []
         for folder in (*(self.path / STEPS).glob("step-*"), self.path / BEST):
             with contextlib.suppress(UserError):
-                whole.append((self._read(folder)[1].step, folder))
-        if not whole:
+                intact.append((self._read(folder)[1].step, folder))
+        if not intact:
             return f"no other checkpoint of {self.path} is whole: name another --output"
-        step, folder = max(whole)
+        step, folder = max(intact)
         return f"go on with --resume-from {folder}, the newest whole one, of step {step}"
 
-    def forget_after(self, step: int) -> None:
-        """Drops the records of steps that will be done again."""
+    def truncate_metrics(self, step: int) -> None:
+        """Drop the records of steps after this one, which will be repeated."""
         if not (self.path / METRICS).exists():
             return
         kept = [record for record in read_metrics(self.path) if record["step"] <= step]
         text = "".join(json.dumps(record) + "\n" for record in kept)
         write_text(self.path / METRICS, text)
 
-    def keep(self, weights: Mapping[str, Tensor], state: TrainingState) -> None:
-        """Keeps the weights of this step beside those of the last few."""
+    def save_step(self, weights: Mapping[str, Tensor], state: TrainingState) -> None:
+        """Save the weights of this step for averaging; delete all but the last few of these."""
         self.save(f"{STEPS}/step-{state.step:08}", weights, state)
-        for old in self.kept(state.step)[: -self.config.average]:
+        for old in self.step_checkpoints(state.step)[: -self.config.average]:
             shutil.rmtree(old)
 
-    def kept(self, step: int) -> list[Path]:
-        """The checkpoints kept for averaging, oldest first, none later than the step."""
+    def step_checkpoints(self, step: int) -> list[Path]:
+        """Return the checkpoints to average, oldest first, none later than `step`."""
         folders = sorted((self.path / STEPS).glob(f"step-{8 * '[0-9]'}"))
         return [path for path in folders if int(path.name.removeprefix("step-")) <= step]
 
 
-def _tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The weights under training and both moments of Adam, by parameter name."""
+def _training_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return the weights under training and both moments of Adam, by parameter name."""
     tensors: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         state = optimizer.state.get(parameter, {})

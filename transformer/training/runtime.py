@@ -1,4 +1,4 @@
-"""What training runs on: processes, device, precision and signals, through Accelerate."""
+"""The processes, device, precision and signals of training, through Accelerate."""
 
 import contextlib
 import ctypes
@@ -20,11 +20,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformer.config import TrainConfig, UserError
 
 # One node may tokenise a large corpus while the others wait for it.
-PATIENCE = datetime.timedelta(hours=24)
+PROCESS_TIMEOUT = datetime.timedelta(hours=24)
 
 
 def has_fast_bfloat16(device: torch.device) -> bool:
-    """Whether matrix products in bfloat16 are faster there than in float32."""
+    """Whether matrix products of a device are faster in bfloat16 than in float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
@@ -34,9 +34,10 @@ def has_fast_bfloat16(device: torch.device) -> bool:
 def attention_kernel(
     device: torch.device, precision: str
 ) -> contextlib.AbstractContextManager[None]:
-    """On a CPU the fused attention is slow backwards in bfloat16; the written-out one is not.
+    """Select the kernels of `scaled_dot_product_attention` that train fast.
 
-    On a GPU cuDNN's would plan anew for each of the many shapes of the batches.
+    On a CPU the backward pass of the fused kernel is slow in bfloat16, the unfused one's is not.
+    On a GPU cuDNN's kernel, left out, plans anew for each of the many batch shapes.
     """
     if device.type == "cpu" and precision == "bf16":
         return sdpa_kernel(SDPBackend.MATH)
@@ -47,7 +48,7 @@ def attention_kernel(
 
 
 def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
-    """The processes and devices that this was launched on, in the precision asked for."""
+    """Join the launched processes; return their accelerator in the precision of the settings."""
     if config.is_tracked and not is_tensorboard_available():
         raise UserError(
             "expected TensorBoard for --report-to, it is not installed: "
@@ -57,7 +58,7 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
         torch.set_num_threads(config.threads)
     # Without `cpu` the state would not join the processes of `accelerate launch --cpu`.
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
-    state = PartialState(cpu=on_cpu, timeout=PATIENCE)
+    state = PartialState(cpu=on_cpu, timeout=PROCESS_TIMEOUT)
     is_fast = config.precision == "auto" and has_fast_bfloat16(state.device)
     accelerator = Accelerator(
         mixed_precision="bf16" if is_fast or config.precision == "bfloat16" else "no",
@@ -70,19 +71,37 @@ def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
 
 
 def is_main_process() -> bool:
-    """Whether this is the one process, or the first of several, once they are joined."""
+    """Whether this is the only process, or the first of several."""
     return bool(PartialState().is_main_process)
 
 
-def start_cpu_processes() -> None:
-    """Makes `accelerate launch --cpu --num_processes N` start N processes.
+def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]:
+    """Return each number's sum over all processes, to each of them."""
+    if accelerator.num_processes == 1:
+        return list(numbers)
+    together = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
+    return [float(x) for x in accelerator.reduce(together, "sum")]
 
-    Without MPI, Accelerate starts one process then and tells it nothing but an address; the
-    number stands in the launcher's own command line. This process becomes torch's launcher.
+
+def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
+    """Return what a run computes with, for its model card."""
+    return {
+        "processes and device": f"{accelerator.num_processes} x {accelerator.device.type}",
+        "threads of a process": torch.get_num_threads(),
+        "precision": "bfloat16" if accelerator.mixed_precision == "bf16" else "float32",
+        "torch": torch.__version__,
+    }
+
+
+def start_cpu_processes() -> None:
+    """Make `accelerate launch --cpu --num_processes N` start N processes.
+
+    Without MPI, Accelerate starts only one and passes it an address, not the number, which is
+    read from the launcher's command line. This process then becomes torch's launcher.
     """
-    told = os.environ
-    single = "WORLD_SIZE" not in told and "LOCAL_RANK" not in told
-    if not (told.get("ACCELERATE_USE_CPU") == "True" and "MASTER_ADDR" in told and single):
+    env = os.environ
+    single = "WORLD_SIZE" not in env and "LOCAL_RANK" not in env
+    if not (env.get("ACCELERATE_USE_CPU") == "True" and "MASTER_ADDR" in env and single):
         return
     typed = " ".join(psutil.Process(os.getppid()).cmdline())
     number = re.search(r"--num[_-]processes[= ](\d+)", typed)
@@ -93,23 +112,23 @@ def start_cpu_processes() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Lets glibc reuse large blocks: fresh pages for every big tensor cost more than the sums."""
+    """Make glibc reuse large blocks: new pages for each tensor cost more than its arithmetic."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(-4, 0)  # M_MMAP_MAX: no mapping of its own for a block
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: nothing goes back to the system
+        libc.mallopt(-4, 0)  # M_MMAP_MAX: no separate mapping for a block
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: return nothing to the system
 
 
-def remember_shapes() -> None:
-    """Lets oneDNN keep what it compiles for each shape of a batch: its own bound is soon reached.
+def enlarge_kernel_cache() -> None:
+    """Let oneDNN keep the kernels of all batch shapes, which outnumber its default cache.
 
-    To be called before the first product.
+    Call it before the first matrix product.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
 
 
 class StopRequest:
-    """Notes SIGINT and SIGTERM instead of dying; a second one does what it always did."""
+    """Catch the first SIGINT or SIGTERM; the second has its usual effect."""
 
     def __init__(self) -> None:
         self.reason = ""

@@ -1,7 +1,7 @@
-"""What a run settles for itself: open settings at its beginning, warm-up and fall of the rate.
+"""Resolve what a run leaves open: settings at its start, then warm-up and cooldown of the rate.
 
-Settings that were left open are noted in `run.json`, what depends on the pace of the machine in
-the state of the run: decided once, so that a run goes on exactly as it would have.
+The settings are saved in `run.json`, what depends on the speed of the machine in the training
+state: each is resolved once, so that a resumed run continues exactly as it would have.
 """
 
 import dataclasses
@@ -13,38 +13,38 @@ import numpy as np
 
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepared import PreparedCorpus
-from transformer.training.optimizer import PAPERS_WARMUP
-from transformer.training.run import RUN, TrainingState, limits_of, share_done
+from transformer.training.optimizer import PAPER_WARMUP
+from transformer.training.run import RUN, TrainingState, describe_limits, fraction_done
 
-PROBE = 20  # steps whose pace tells how many a time limit allows
-STEPS_OF_EPOCH = 600  # that batches of the automatic size make, within these sizes:
-SMALLEST, LARGEST = 1024, 8192
-BEFORE = {"schedule": "paper", "learning_rate": 0.0}  # of runs that do not note them
+PROBE_STEPS = 20  # whose speed tells how many steps a time limit allows
+STEPS_PER_EPOCH = 600  # that the automatic batch size aims at
+MIN_BATCH_TOKENS, MAX_BATCH_TOKENS = 1024, 8192  # of the automatic batch size
+LEGACY = {"schedule": "paper", "learning_rate": 0.0}  # of runs that did not save them
 logger = logging.getLogger(__name__)
 
 
-def settled(
+def resolve_settings(
     config: TrainConfig,
     model: ModelConfig,
     data: PreparedCorpus,
     processes: int,
-    noted: Mapping[str, Any] | None,
-    goes_on: bool = False,
+    saved: Mapping[str, Any] | None,
+    is_pretrained: bool = False,
 ) -> TrainConfig:
-    """The settings with those that were left open as the run noted them, or else by rule.
+    """Return the settings with the open ones filled in: as the run `saved` them, else by rule.
 
-    The warm-up of a new run stays open: the limits and, maybe, the pace decide it. One that
-    `goes_on` with a model has a lower rate.
+    The warm-up of a new run stays open: `resolve_schedule` sets it from the limits. A run that
+    starts from a pretrained model has a lower rate. A bad setting is a UserError.
     """
     if config.pad_multiple and model.max_len % config.pad_multiple:
         raise UserError(
             f"expected a --pad-multiple that divides --max-len {model.max_len}, got "
             f"{config.pad_multiple}"
         )
-    values: Mapping[str, Any] = {**BEFORE, **(noted or {})}
-    if noted is None:
-        tokens = batch_tokens(data, processes * config.accumulate)
-        values = {**_by_rule(config, model, 1 if goes_on else 3), "batch_tokens": tokens}
+    values: Mapping[str, Any] = {**LEGACY, **(saved or {})}
+    if saved is None:
+        tokens = default_batch_tokens(data, processes * config.accumulate)
+        values = {**_defaults(config, model, 1 if is_pretrained else 3), "batch_tokens": tokens}
     changes: dict[str, Any] = {}
     for name in ("optimizer", "schedule", "learning_rate", "batch_tokens", "warmup"):
         given, value = getattr(config, name), values.get(name)
@@ -56,83 +56,86 @@ def settled(
         raise UserError(f"expected the settings of a run in its {RUN}: {error}") from error
 
 
-def _by_rule(config: TrainConfig, model: ModelConfig, muons: int) -> dict[str, Any]:
-    """Optimiser, schedule and highest rate, of Muon so many times that of the paper."""
+def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict[str, Any]:
+    """Return optimiser, schedule and peak rate: the paper's, times `muon_factor` with Muon."""
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
-    highest = model.d_model**-0.5 * PAPERS_WARMUP**-0.5  # Vaswani et al. 2017, eq. 3
-    rate = highest * (muons if optimizer == "muon" else 1)
+    peak = model.d_model**-0.5 * PAPER_WARMUP**-0.5  # Vaswani et al. 2017, eq. 3
+    rate = peak * (muon_factor if optimizer == "muon" else 1)
     rate = 0.0 if schedule == "paper" and config.warmup else float(f"{rate:.2g}")
     return {"optimizer": optimizer, "schedule": schedule, "learning_rate": rate}
 
 
-def pieces_of_epoch(data: PreparedCorpus) -> int:
-    """Source and target tokens of an epoch, special ones counted, padding not."""
+def tokens_per_epoch(data: PreparedCorpus) -> int:
+    """Return the source and target tokens of an epoch, special ones counted, padding not."""
     src, tgt = data.pairs.lengths
     counts, weights = zip(*data.sizes, strict=True)
     return round(float(np.repeat(weights, counts) @ (src + tgt)))
 
 
-def batch_tokens(data: PreparedCorpus, group: int) -> int:
-    """A budget that makes some hundred steps of an epoch even of a small corpus.
+def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
+    """Return the tokens of each of a step's micro-batches, at least those of the longest pair.
 
-    Of a step's `group` micro-batches each; none below the longest pair.
+    A small corpus gets small batches, so that even its epochs have some hundred steps.
     """
-    wanted = pieces_of_epoch(data) // STEPS_OF_EPOCH // group // 256 * 256
+    tokens = tokens_per_epoch(data) // STEPS_PER_EPOCH // n_micro_batches // 256 * 256
     src, tgt = data.pairs.lengths
-    return max(min(max(wanted, SMALLEST), LARGEST), int((src + tgt).max()))
+    return max(min(max(tokens, MIN_BATCH_TOKENS), MAX_BATCH_TOKENS), int((src + tgt).max()))
 
 
-def steps_allowed(state: TrainingState, config: TrainConfig, turns: int) -> int:
-    """Steps that the nearest limit allows, `turns` an epoch, by the pace so far; 0: no limit."""
-    counts = [float(config.max_steps), float(config.max_epochs * turns)]
+def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
+    """Return the steps that the nearest limit allows at the speed so far; 0 without a limit."""
+    counts = [float(config.max_steps), float(config.max_epochs * steps_per_epoch)]
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
         counts.append(60 * config.max_minutes * (state.step - 1) / state.seconds)
     return round(min((count for count in counts if count), default=0))
 
 
-def last_step(state: TrainingState, config: TrainConfig, turns: int) -> int:
-    """The step at which the nearest limit ends the run, `turns` an epoch.
+def last_step(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
+    """Return the step at which the nearest limit ends the run.
 
-    A time limit counts by the pace since the first PROBE steps, in which a processor prepares its
-    products and torch.compile compiles.
+    A time limit is converted at the speed after the first PROBE_STEPS, in which oneDNN prepares
+    its kernels and torch.compile compiles.
     """
-    ends = [float(config.max_steps), float(config.max_epochs * turns)]
+    ends = [float(config.max_steps), float(config.max_epochs * steps_per_epoch)]
     if config.max_minutes:
         steps, seconds = state.step, state.seconds
-        if state.probed and steps > PROBE:
-            steps, seconds = steps - PROBE, seconds - state.probed
+        if state.probed and steps > PROBE_STEPS:
+            steps, seconds = steps - PROBE_STEPS, seconds - state.probed
         ends.append(state.step + steps / seconds * (60 * config.max_minutes - state.seconds))
     return max(round(min(end for end in ends if end)), state.step + 1)
 
 
-def decided(state: TrainingState, config: TrainConfig, turns: int) -> TrainingState:
-    """The state with what is to be decided before its next step, said as it is decided.
+def resolve_schedule(
+    state: TrainingState, config: TrainConfig, steps_per_epoch: int
+) -> TrainingState:
+    """Return the state with the warm-up and cooldown due before its next step; log them.
 
-    The warm-up: before the first step or, of a time limit, after PROBE steps. Where the rate
-    begins to fall, and ends: when the last `cooldown_ratio` of the nearest limit begins.
+    The warm-up is set before the first step or, with a time limit, after PROBE_STEPS; start and
+    end of the cooldown when the last `cooldown_ratio` of the nearest limit begins.
     """
-    first = PROBE if config.max_minutes else 0
-    if config.max_minutes and state.step == PROBE:
+    first = PROBE_STEPS if config.max_minutes else 0
+    if config.max_minutes and state.step == PROBE_STEPS:
         state = dataclasses.replace(state, probed=state.seconds)
     is_open = not (config.warmup or state.warmup)
     if state.step == first or (state.step > first and is_open):
-        state = _with_warmup(state, config, steps_allowed(state, config, turns))
-    share, limits = share_done(state, config, turns), limits_of(config)
+        state = _with_warmup(state, config, steps_allowed(state, config, steps_per_epoch))
+    share, limits = fraction_done(state, config, steps_per_epoch), describe_limits(config)
     ratio = config.cooldown_ratio if config.schedule == "wsd" and not config.cooldown else 0.0
-    is_probed = not config.max_minutes or state.step > 2 * PROBE or share >= 1 - ratio / 2
+    is_probed = not config.max_minutes or state.step > 2 * PROBE_STEPS or share >= 1 - ratio / 2
     if ratio and state.step and share >= 1 - ratio and state.limits != limits and is_probed:
-        end = last_step(state, config, turns)
+        end = last_step(state, config, steps_per_epoch)
         state = dataclasses.replace(state, fall=state.step, end=end, limits=limits)
         logger.info("the rate falls to zero from step %d to %d", state.fall, end)
     return state
 
 
 def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> TrainingState:
+    """Return the state with its warm-up; log it, and warn of one longer than the run."""
     warmup = config.warmup or state.warmup
     if not warmup:
-        warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPERS_WARMUP
+        warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPER_WARMUP
         state = dataclasses.replace(state, warmup=warmup)
     logger.info("warm-up: %s", f"{warmup:,} of {allowed:,} steps" if allowed else f"{warmup:,}")
     if 0 < allowed <= warmup:
@@ -143,18 +146,20 @@ def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> Tra
     return state
 
 
-def in_steps(state: TrainingState, config: TrainConfig, turns: int) -> TrainConfig:
-    """The settings with warm-up and cooldown in steps, as they are decided.
+def schedule_in_steps(
+    state: TrainingState, config: TrainConfig, steps_per_epoch: int
+) -> TrainConfig:
+    """Return the settings with warm-up and cooldown in steps, as the state has them resolved.
 
-    Until the pace is known the rate rises as if the warm-up were the shortest that fits PROBE.
+    Until the speed is known the rate rises as in the shortest run that PROBE_STEPS fit into.
     """
     warmup = config.warmup or state.warmup
     if not warmup:
-        counted = steps_allowed(TrainingState(), config, turns)
-        most = round(PROBE / config.warmup_ratio)
-        warmup = max(1, min(most, round(config.warmup_ratio * counted) if counted else most))
-    falls = config.schedule == "wsd" and not config.cooldown and state.limits == limits_of(config)
+        counted = steps_allowed(TrainingState(), config, steps_per_epoch)
+        longest = round(PROBE_STEPS / config.warmup_ratio)
+        warmup = max(1, min(longest, round(config.warmup_ratio * counted) if counted else longest))
+    is_wsd = config.schedule == "wsd" and not config.cooldown
     changes: dict[str, Any] = {"warmup": warmup}
-    if falls:
+    if is_wsd and state.limits == describe_limits(config):
         changes |= {"max_steps": state.end, "cooldown": state.end - state.fall}
     return dataclasses.replace(config, **changes)

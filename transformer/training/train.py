@@ -1,4 +1,4 @@
-"""A whole training: corpus, model, a run begun or gone on with, report of the test sets."""
+"""Train a model from its corpus to the report of its test sets, as a new or resumed run."""
 
 import contextlib
 import dataclasses
@@ -26,53 +26,47 @@ from transformer.config import (
 )
 from transformer.corpus.cleaning import DropReason, told
 from transformer.corpus.columns import SAMPLE, swapped_languages
-from transformer.corpus.prepared import (
-    PreparedCorpus,
-    PreparedFolder,
-    Source,
-    export,
-    open_corpus,
-)
+from transformer.corpus.prepared import PreparedCorpus, PreparedFolder, Source, export, open_corpus
 from transformer.corpus.readers import HUB, as_tsv, read_pairs
 from transformer.files import locked, write_text
-from transformer.training.run import BEST, RUN, Ending, TrainingState, check_same_run
+from transformer.training.run import BEST, RUN, StopReason, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
-from transformer.training.schedule import pieces_of_epoch, settled
+from transformer.training.schedule import resolve_settings, tokens_per_epoch
 from transformer.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from transformer.evaluation.report import Report
 
-# Settings that are noted only where they are on, so that a run from before they came can go on.
-LATER = (
+# Settings that are saved only where they are on, so that older runs without them can resume.
+LATER_SETTINGS = (
     *NOISES, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
     "pad_multiple",
 )  # fmt: skip
-PAPERS = ("schedule", "paper")  # likewise noted only where it is another
+PAPER_SCHEDULE = ("schedule", "paper")  # likewise saved only where it is another
 logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainRequest:
-    """What is trained, on what, and where the run lies; the same request goes on with it.
+    """A training run: its corpora, folders, model and settings; the same request resumes it.
 
     `train` are sources as `Source.parse` reads them, `dev` and `test` as `read_pairs` does. The
-    model begins with the checkpoint `init`, or anew in the shape of a preset; `shape` are the
-    fields of ModelConfig that differ from it.
+    model starts from the checkpoint `init`, or untrained in the shape of a preset; `shape` holds
+    the fields of ModelConfig that differ from it.
     """
 
     train: tuple[str, ...]
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
-    held_out: tuple[str, ...] = ()  # further sets that are not to be trained on
+    held_out: tuple[str, ...] = ()  # further sets to keep out of the training data
     langs: Direction = ("es", "en")
-    both: bool = False  # one model for the direction and its reverse
+    both: bool = False  # one model for both directions
     output: Path
     cache: Path  # folder of tokenised corpora
-    prepared: Path | None = None  # a tokenised corpus to carry away, or one that was carried here
-    tokenizer_model: Path | None = None  # a vocabulary to use, not a new one
+    prepared: Path | None = None  # folder of a tokenised corpus to export or to train on
+    tokenizer_model: Path | None = None  # an existing vocabulary
     init: Path | None = None
-    resume_from: Path | None = None  # a checkpoint of the run, where `last` is broken
+    resume_from: Path | None = None  # a checkpoint of the run, if `last` is broken
     preset: str | None = None
     shape: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     corpus: CorpusConfig = dataclasses.field(default_factory=CorpusConfig)
@@ -86,18 +80,18 @@ class TrainRequest:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The direction, or that and its reverse."""
+        """Return the direction, or the direction and its reverse."""
         return (self.langs, self.langs[::-1]) if self.both else (self.langs,)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainResult:
-    """Why training ended and where it stands; the report of the test sets and its page.
+    """The outcome of training: why it stopped, its last state, the report of the test sets.
 
-    `stop_signal` names the signal that this process was stopped by, if any.
+    `stop_signal` names the signal that stopped this process, if any; `page` is the report's file.
     """
 
-    ending: Ending
+    stop_reason: StopReason
     state: TrainingState
     stop_signal: str = ""
     report: "Report | None" = None
@@ -105,9 +99,9 @@ class TrainResult:
 
 
 def train(request: TrainRequest) -> TrainResult:
-    """Prepares, trains or goes on, draws the curves, and evaluates on the test sets.
+    """Prepare the corpus, train or resume, draw the curves, and evaluate on the test sets.
 
-    Of several processes the first writes and reports. What a person can mend is a UserError.
+    Of several processes only the first writes and logs. A UserError says what the user can fix.
     """
     limits = ("max_steps", "max_epochs", "max_minutes", "patience")
     if not any(getattr(request.config, name) for name in limits):
@@ -116,34 +110,32 @@ def train(request: TrainRequest) -> TrainResult:
         )
     folder = PreparedFolder.read(request.prepared) if request.prepared else None
     if folder:
-        request = _from_folder(request, folder)
-    before = weights.load(request.init) if request.init else None
-    model = _shape(request, before)
+        request = _fill_from_folder(request, folder)
+    initial, model = _load_model(request)
     accelerator = make_accelerator(request.config, request.output)
-    alone = accelerator.is_main_process
-    with locked(request.output) if alone else contextlib.nullcontext():
-        if not alone:
+    is_main = accelerator.is_main_process
+    with locked(request.output) if is_main else contextlib.nullcontext():
+        if not is_main:
             logging.getLogger().setLevel(logging.ERROR)
         dev = _read_all(request.dev, request)
         if folder:
-            data = _open_folder(folder, request, model, before)
+            data = _open_folder(folder, request, model, initial)
         else:
             with accelerator.local_main_process_first():
-                data = _prepare_text(request, dev, model, before)
-        return _train(request, model, before, data, dev, accelerator)
+                data = _prepare_text(request, dev, model, initial)
+        return _train(request, model, initial, data, dev, accelerator)
 
 
 def prepare_only(request: TrainRequest) -> None:
-    """Writes the tokenised corpus with its development and test sets to `request.prepared`.
+    """Write the tokenised corpus with its development and test sets to `request.prepared`.
 
-    There `train` finds all of the text that it needs; see `transformer.corpus.prepared`.
+    `train` needs no other text than this folder; see `transformer.corpus.prepared`.
     """
     if request.prepared is None:
         raise UserError("expected a folder for --prepare-only: name it with --prepared")
-    before = weights.load(request.init) if request.init else None
-    model = _shape(request, before)
+    initial, model = _load_model(request)
     dev = _read_all(request.dev, request)
-    data = _prepare_text(request, dev, model, before)
+    data = _prepare_text(request, dev, model, initial)
     values = {"langs": request.langs, "both": request.both, "max_len": model.max_len,
               "sources": request.train}  # fmt: skip
     sets = {
@@ -157,29 +149,29 @@ def prepare_only(request: TrainRequest) -> None:
 
 def _prepare_text(
     request: TrainRequest, dev: Sequence[SentencePair], model: ModelConfig,
-    before: Checkpoint | None,
+    initial: Checkpoint | None,
 ) -> PreparedCorpus:  # fmt: skip
-    """The corpus of the text that a request names, tokenised in its cache."""
-    from transformer.corpus.prepare import prepare  # with `datasets`, which a carried one needs not
+    """Prepare the corpus of the text that a request names, tokenised in its cache."""
+    from transformer.corpus.prepare import prepare  # imports `datasets`
 
     held_out = [*dev, *_read_all((*request.test, *request.held_out), request)]
     sources = [Source.parse(text) for text in request.train]
     for spec in (*(source.spec for source in sources), *request.dev, *request.test):
         _check_columns(spec, request)
-    tokenizer = before.tokenizer if before else None
+    tokenizer = initial.tokenizer if initial else None
     if request.tokenizer_model:
         tokenizer = read_vocabulary(request.tokenizer_model)
     data = prepare(
         sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
     )
-    _tell_corpus(data)
+    _log_corpus(data)
     return data
 
 
-def _from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
-    """The request with what the folder brings: languages, sources, sets."""
-    asked = request.langs, request.both
-    if request.train and asked != (folder.langs, folder.both):
+def _fill_from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
+    """Return the request with the languages, sources and sets of a prepared folder."""
+    requested = request.langs, request.both
+    if request.train and requested != (folder.langs, folder.both):
         raise UserError(
             f"expected --from {folder.langs[0]} --to {folder.langs[1]}"
             f"{' --both' if folder.both else ''}, as {folder.path} was prepared; got "
@@ -192,9 +184,9 @@ def _from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
 
 
 def _open_folder(
-    folder: PreparedFolder, request: TrainRequest, model: ModelConfig, before: Checkpoint | None
+    folder: PreparedFolder, request: TrainRequest, model: ModelConfig, initial: Checkpoint | None
 ) -> PreparedCorpus:
-    """The corpus of a prepared folder, if the model of the request reads it."""
+    """Open the corpus of a prepared folder; one that the model cannot read is a UserError."""
     sources = [Source.parse(text) for text in request.train]
     data = open_corpus(folder.path, sources, folder.langs, folder.both)
     if folder.max_len > model.max_len:
@@ -202,13 +194,13 @@ def _open_folder(
             f"expected --max-len of at least {folder.max_len}, as {folder.path} was prepared; "
             f"got {model.max_len}"
         )
-    asked = request.shape.get("vocab_size")
-    if asked and asked != data.tokenizer.vocab_size:
+    vocab_size = request.shape.get("vocab_size")
+    if vocab_size and vocab_size != data.tokenizer.vocab_size:
         raise UserError(
             f"expected --vocab-size {data.tokenizer.vocab_size}, as {folder.path} was prepared; "
-            f"got {asked}"
+            f"got {vocab_size}"
         )
-    if before and before.tokenizer.model != data.tokenizer.model:
+    if initial and initial.tokenizer.model != data.tokenizer.model:
         raise UserError(
             f"expected {request.init} with the vocabulary of {folder.path}: prepare with --init"
         )
@@ -216,22 +208,22 @@ def _open_folder(
 
 
 def _train(
-    request: TrainRequest, model: ModelConfig, before: Checkpoint | None, data: PreparedCorpus,
+    request: TrainRequest, model: ModelConfig, initial: Checkpoint | None, data: PreparedCorpus,
     dev: Sequence[SentencePair], accelerator: Accelerator,
 ) -> TrainResult:  # fmt: skip
-    """All of it from the prepared corpus on, in a folder that no other process trains in."""
-    main = accelerator.is_main_process
+    """Train on a prepared corpus, in a locked folder; draw the curves and evaluate."""
+    is_main = accelerator.is_main_process
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
-    noted = read_json(request.output / RUN) if (request.output / RUN).exists() else None
-    processes, goes_on = accelerator.num_processes, before is not None
-    config = settled(request.config, model, data, processes, noted, goes_on)
-    if main:
-        check_same_run(request.output, _settings(request, config, data, model))
+    saved = read_json(request.output / RUN) if (request.output / RUN).exists() else None
+    n_processes, is_pretrained = accelerator.num_processes, initial is not None
+    config = resolve_settings(request.config, model, data, n_processes, saved, is_pretrained)
+    if is_main:
+        check_same_run(request.output, _run_settings(request, config, data, model))
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
-    if before:
+    if initial:
         from transformer.checkpoint import initialize
 
-        start = initialize.weights_for(before, data.tokenizer, model)
+        start = initialize.weights_for(initial, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
     if trainer.resume(request.resume_from):
@@ -239,39 +231,47 @@ def _train(
     n_weights = sum(p.numel() for p in trainer.model.parameters())
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
-    _tell_settings(config, data)
-    ending = trainer.run()
-    result = TrainResult(ending=ending, state=trainer.state, stop_signal=trainer.stop_signal)
-    if main:
-        _draw(request.output)
-    if main and request.test and result.ending is not Ending.STOPPED:
-        from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
-
-        best = str(request.output / BEST)
-        report, folder = evaluate(
-            EvaluationRequest(model=best, tests=request.test, columns=request.corpus)
-        )
-        result = dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
+    _log_settings(config, data)
+    reason = trainer.run()
+    result = TrainResult(stop_reason=reason, state=trainer.state, stop_signal=trainer.stop_signal)
+    if is_main:
+        _draw_curves(request.output)
+    if is_main and request.test and result.stop_reason is not StopReason.SIGNAL:
+        result = evaluate_best(request, result)
     accelerator.end_training()
     return result
 
 
-def _shape(request: TrainRequest, before: Checkpoint | None) -> ModelConfig:
-    """The model that is asked for; one that begins with a checkpoint has its shape, or grows."""
+def evaluate_best(
+    request: TrainRequest, result: TrainResult, compare: str | None = None
+) -> TrainResult:
+    """Evaluate the best checkpoint, against model `compare`; return the result with the report."""
+    from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
+
+    best, tests, columns = str(request.output / BEST), request.test, request.corpus
+    report, folder = evaluate(
+        EvaluationRequest(model=best, tests=tests, compare=compare, columns=columns)
+    )
+    return dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
+
+
+def _load_model(request: TrainRequest) -> tuple[Checkpoint | None, ModelConfig]:
+    """Load the initial checkpoint, if any; return it and the shape to train, its own or larger."""
+    initial = weights.load(request.init) if request.init else None
     try:
-        if before is None:
-            return model_config(request.preset or "small", **request.shape)
-        model = dataclasses.replace(before.model.config, **request.shape)
+        if initial is None:
+            return None, model_config(request.preset or "small", **request.shape)
+        model = dataclasses.replace(initial.model.config, **request.shape)
     except ValueError as error:
         raise UserError(str(error)) from error
     from transformer.checkpoint import initialize
 
-    initialize.check_growth(before.model.config, model)
-    return model
+    initialize.check_growth(initial.model.config, model)
+    return initial, model
 
 
 def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]:
-    """The pairs of development and test sets; one without any is a UserError."""
+    """Read the pairs of development or test sets; an empty set is a UserError."""
     langs, columns = request.langs, request.corpus
     read = {spec: [*read_pairs(spec, *langs, config=columns)] for spec in specs}
     if empty := [spec for spec, pairs in read.items() if not pairs]:
@@ -279,15 +279,15 @@ def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]
     return [pair for spec in specs for pair in read[spec]]
 
 
-def _tell_corpus(data: PreparedCorpus) -> None:
+def _log_corpus(data: PreparedCorpus) -> None:
     for source in data.report["sources"]:
         logger.info("corpus %s: %s", source["spec"], told(source["counts"]))
-    for said, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
-        logger.warning("passed over: %s", said)
+    for text, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
+        logger.warning("passed over: %s", text)
 
 
 def _check_columns(spec: str, request: TrainRequest) -> None:
-    """Stops at a source whose columns hold each other's language; with --swap, says so."""
+    """Refuse a source whose columns hold each other's language; with --swap, log that."""
     langs, columns = request.langs, request.corpus
     if spec.startswith(HUB):
         return
@@ -303,19 +303,19 @@ def _check_columns(spec: str, request: TrainRequest) -> None:
         )
 
 
-def _tell_settings(config: TrainConfig, data: PreparedCorpus) -> None:
+def _log_settings(config: TrainConfig, data: PreparedCorpus) -> None:
     rate = f"highest rate {config.learning_rate:g}" if config.learning_rate else "the paper's rate"
     logger.info(
         "%s, %s, schedule %s; batches of %s tokens, %s tokens an epoch",
         config.optimizer, rate, config.schedule, f"{config.batch_tokens:,}",
-        f"{pieces_of_epoch(data):,}",
+        f"{tokens_per_epoch(data):,}",
     )  # fmt: skip
 
 
-def _settings(
+def _run_settings(
     request: TrainRequest, chosen: TrainConfig, data: PreparedCorpus, model: ModelConfig
 ) -> dict[str, Any]:
-    """What must be the same for a run to go on; changed files or test sets show in the pairs."""
+    """Return what must not change for a run to resume; changed files show in the pairs kept."""
     settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
     settings["src_lang"], settings["tgt_lang"] = request.langs
     if request.init:
@@ -331,12 +331,14 @@ def _settings(
         del settings["warmup_ratio"]
     if chosen.schedule != "wsd":
         del settings["cooldown_ratio"]
-    settings = {name: value for name, value in settings.items() if value or name not in LATER}
-    return {name: value for name, value in settings.items() if (name, value) != PAPERS}
+    return {
+        name: value for name, value in settings.items()
+        if (value or name not in LATER_SETTINGS) and (name, value) != PAPER_SCHEDULE
+    }  # fmt: skip
 
 
-def _draw(folder: Path) -> None:
-    """Curves of the run's records; none without the extra `plots`."""
+def _draw_curves(folder: Path) -> None:
+    """Draw the curves of the run's records; log why where the extra `plots` is missing."""
     records = read_metrics(folder)
     if not records:
         return

@@ -1,4 +1,4 @@
-"""How good the weights are while they are trained: loss and BLEU on the development pairs."""
+"""Score a model during training: loss and BLEU on the development pairs."""
 
 from collections.abc import Sequence
 
@@ -11,25 +11,22 @@ from transformer.corpus import batching
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-MOST = 8192  # tokens of a batch of validation, all of whose logits exist at once
-N_EXAMPLES = 3  # sentences of a direction whose translations are shown
+MAX_BATCH_TOKENS = 8192  # of validation, which holds all logits of a batch
+N_EXAMPLES = 3  # sentences of a direction whose translations are logged
 
 
 class Validation:
-    """The development pairs, tokenised once; false where there are none."""
+    """The development pairs, tokenised once; false if there are none."""
 
     def __init__(
-        self,
-        dev: Sequence[SentencePair],
-        tokenizer: Tokenizer,
-        directions: Sequence[Direction],
+        self, dev: Sequence[SentencePair], tokenizer: Tokenizer, directions: Sequence[Direction],
         config: TrainConfig,
-    ) -> None:
-        """`dev` in the first direction; it is read in each."""
+    ) -> None:  # fmt: skip
+        """Tokenise `dev`, pairs in the first direction, for each direction."""
         self.tokenizer, self.directions = tokenizer, tuple(directions)
-        self.budget = min(config.batch_tokens, MOST)
+        self.budget = min(config.batch_tokens, MAX_BATCH_TOKENS)
         self.pairs = []
-        self.examples: list[tuple[str, str]] = []  # sources, and what `scores` made of them
+        self.examples: list[tuple[str, str]] = []  # sources with their translations by `scores`
         self.translated: dict[Direction, list[SentencePair]] = {}
         for langs in self.directions:
             swapped = langs != self.directions[0]
@@ -45,12 +42,15 @@ class Validation:
 
     @property
     def has_translations(self) -> bool:
-        """Whether `scores` has BLEU."""
+        """Whether `scores` returns BLEU."""
         return any(self.translated.values())
 
     @torch.inference_mode()
     def loss(self, model: Transformer) -> float:
-        """Nats a target token, without smoothing; pairs too long for the model are left out."""
+        """Return the loss in nats a target token, without label smoothing.
+
+        Pairs too long for the model are skipped; if all are, that is a UserError.
+        """
         fitting = [p for p in self.pairs if max(map(len, p)) < model.config.max_len]
         if not fitting:
             raise UserError(
@@ -69,9 +69,9 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """`loss` on all pairs, and `bleu` of greedy translations of the first ones.
+        """Return `loss` on all pairs and `bleu` of greedy translations of the first ones.
 
-        Of several directions, `bleu` is the mean and each has its own beside it.
+        With several directions `bleu` is their mean, and each has its own beside it.
         """
         from transformer.evaluation.metrics import bleu
         from transformer.translation.translator import Translator
@@ -93,7 +93,7 @@ class Validation:
 
 
 def example_rows(sources: Sequence[str]) -> list[int]:
-    """Which sentences to show: three of different lengths out of the shorter half."""
+    """Choose the sentences to log: three of different lengths out of the shorter half."""
     by_length = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     places = (len(sources) * n // (2 * N_EXAMPLES + 2) for n in range(1, N_EXAMPLES + 1))
     return [by_length[place] for place in dict.fromkeys(places)]

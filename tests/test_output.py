@@ -33,7 +33,10 @@ def shell(command: str) -> tuple[int, str]:
         ("$translate --output /dev/full hola", "cannot write /dev/full: No space left on device"),
         ("$translate --help >/dev/full", "cannot write standard output: No space left on device"),
         ("$translate -i README.md >/dev/full", "cannot write standard output: No space left"),
-        ("$translate -i tables.py >/dev/full", "cannot write standard output: No space left"),
+        (
+            "$translate -i tables.py --format txt >/dev/full",
+            "cannot write standard output: No space left",
+        ),
         ("$translate --selftest >/dev/full", "cannot write standard output: No space left"),
     ],
 )

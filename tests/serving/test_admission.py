@@ -54,7 +54,7 @@ def test_who_may_not_come_in_sends_no_body(make: Call, tmp_path: Path) -> None:
 
 def test_only_the_route_of_files_takes_megabytes(make: Call) -> None:
     client = make(begin=False)
-    content = {"file": ("a.bin", b"x" * 2**20)}
+    content = {"file": ("a.bin", b"\0" * 2**20)}
     assert client("POST", "/translate", data=ES_EN, files=content).status_code == 413
     assert client("POST", "/translate_file", data=ES_EN, files=content).status_code == 400
     for kind in ("application/json", "application/x-www-form-urlencoded"):

@@ -271,11 +271,11 @@ def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: st
     ("query", "direction", "text"),
     [
         (
-            "?source=es&target=en&q=Mi%20hermana%20compr%C3%B3%20tres%20manzanas.",
+            "?source=es&target=en&q=Mi%20hermana%20compr%C3%B3%20tres%20libros.",
             ["es", "en"],
             FIRST,
         ),
-        ("?target=en-US&q=Mi+hermana+compr%C3%B3+tres+manzanas.", ["auto", "en"], FIRST),
+        ("?target=en-US&q=Mi+hermana+compr%C3%B3+tres+libros.", ["auto", "en"], FIRST),
         ("?source=fr&target=en&q=Bonjour", ["auto", "en"], ""),
         ("?q=Hola", ["auto", "en"], ""),
     ],

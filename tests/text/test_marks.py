@@ -22,6 +22,9 @@ WORDS = st.sampled_from(
 MEMBERS: dict[str, st.SearchStrategy[str]] = {
     "code": matching(r"`[a-z =.-]{1,12}`"),
     "tag": matching(r'</?[a-z]{1,6}>|<a href="[a-z]{1,9}">|<[0-9]{1,2}/>'),
+    "stamp": matching(r"[01][0-9]:[0-5][0-9]:[0-5][0-9] \+0[0-9]00"),
+    "address": matching(r"(?:Calle|Avenida) [A-Z][a-z]{3,6}, [1-9][0-9]"),
+    "mailbox": matching(r"[A-Z][a-z]{2,6} <[a-z]{2,8}@[a-z]{2,8}\.com>"),
     "colour": matching(r"\x1b\[(?:0|3[0-7]|1;3[0-7])m"),
     "override": matching(r"\{\\(?:an[1-9]|[ib][01]|pos\([0-9]{1,3},[0-9]{1,3}\))\}"),
     "template": matching(
@@ -80,7 +83,7 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
 
 
 def test_every_kind_has_members() -> None:
-    assert MEMBERS.keys() == KINDS.keys()
+    assert {*MEMBERS} == {*KINDS}
 
 
 @pytest.mark.parametrize(

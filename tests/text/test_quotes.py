@@ -51,8 +51,8 @@ def test_marks_that_are_no_pairs_are_seen(source: str, output: str, expected: bo
     [
         ("es", "“No,” she said, “it is.”", "—No—dijo ella—lo es.", "«No», dijo ella, «lo es»."),
         ("es", '"Where?" he said.', "—¿Dónde? —dijo.", "«¿Dónde?», dijo."),
-        ("es", '"So," he said.', '"Sí," dijo.', "«Sí», dijo."),
-        ("es", "He said, 'So.'", 'Dijo: "Sí".', "Dijo: «Sí»."),
+        ("es", '"So," he said.', '"Sí," dijo.', '"Sí," dijo.'),
+        ("es", "He said, 'So.'", "Dijo: ‘Sí’.", "Dijo: «Sí»."),
         ("es", "\"He said 'so'\"", "\"Dijo 'sí'\"", "«Dijo “sí”»"),
         ("es", "I like it.", '"Me gusta".', '"Me gusta".'),
         ("es", "Read more »", "Lee más »", "Lee más »"),
@@ -75,7 +75,9 @@ def test_whatever_marks_a_translation_has_they_come_out_in_pairs_of_one_kind() -
         first, last = (f"{k[0]}{{}}{k[1]}" for k in kinds)
         output = f"{first.format(words[2] + ',')} {words[3]}, {last.format(words[4])}."
         text = restyled(source, output, "es")
-        assert text == f"«{words[2]}», {words[3]}, «{words[4]}»."
+        is_one_kind = kinds[0] == kinds[1] and kinds[0] in ("“”", '""')  # Spanish has these, too
+        marked = f"«{words[2]}», {words[3]}, «{words[4]}»."
+        assert text == (output if is_one_kind else marked)
         assert not is_disordered(source, text)
 
 

@@ -67,4 +67,4 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
     assert written('Type `echo "a"` now.', 'Teclea `echo "a"` ya.', "es", kept) == (
         'Teclea `echo "a"` ya.'
     )
-    assert written('Type "a" now.', 'Teclea "a" ya.', "es") == "Teclea «a» ya."
+    assert written('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."

@@ -213,6 +213,16 @@ def test_a_lost_number_passes_as_a_slot(speaks: Speaks) -> None:
     assert (result.text, result.warnings) == ("Born in 1916 with 2 cats.", ())
 
 
+def test_what_is_quoted_is_translated_by_itself_where_its_marks_are_lost(speaks: Speaks) -> None:
+    def says(text: str, _: DecodeConfig) -> str:
+        return text.upper().replace("«", '"').replace("»", "")
+
+    guarded, spoken = speaks(says)
+    (result,) = guarded.translate(["dijo «ven aquí» y calló."])
+    assert result.text == 'DIJO "VEN AQUÍ" Y CALLÓ.'
+    assert {"ven aquí", "dijo"} <= {text.strip() for text in spoken.asked}
+
+
 def test_a_text_in_other_letters_stays_as_it_is_and_is_told_of(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text.upper())
     results = guarded.translate(["Это русское предложение.", "東京", "{nombre} 😀😀😀😀"])

@@ -234,7 +234,8 @@ def yaml_values(text: str, options: Options) -> Written:
     if (root := _language_key(roots)) is not None:
         source = root.value
         code = agreed(source, "", options) or source
-        slices.replace(root.start_mark.index, root.end_mark.index, code)
+        start, stop = root.start_mark.index, root.end_mark.index
+        slices.replace(start, stop, text[start:stop].replace(source, code))
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
@@ -252,7 +253,7 @@ def _language_key(roots: list[Any]) -> Any:
         return None
     key, value = roots[0].value[0]
     is_code = key.id == "scalar" and re.fullmatch(r"(?:es|en)(?:[-_]\w++)?", key.value)
-    return key if is_code and not key.style and value.id == "mapping" else None
+    return key if is_code and value.id == "mapping" else None
 
 
 def _yaml_nodes(text: str) -> list[Any]:

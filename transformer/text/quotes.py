@@ -83,7 +83,7 @@ def mark(quote: Quote, lang: str) -> tuple[str, str]:
 def restyled(source: str, output: str, lang: str) -> str:
     """A translation with the marks of its language, if what it quotes is plain.
 
-    In Spanish what English quotes has guillemets, also where a model writes a dialogue.
+    In Spanish what English quotes has guillemets, also where a model writes a dialogue, or "these".
     """
     wanted, alone = find_quotes(source)
     if alone or not wanted or lang not in _WRITTEN:
@@ -91,8 +91,8 @@ def restyled(source: str, output: str, lang: str) -> str:
     if output.startswith("—"):
         output = _without_dashes(source, [q for q in wanted if not q.depth], output)
     quotes, alone = find_quotes(output)
-    if alone:
-        return output
+    if alone or (lang == "es" and {output[quote.start] for quote in quotes} in ({'"'}, {"“"})):
+        return output  # Spanish has these, too
     for quote in quotes:
         first, last = mark(quote, lang)
         output = output[: quote.start] + first + output[quote.start + 1 :]

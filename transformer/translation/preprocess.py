@@ -338,7 +338,9 @@ def between_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> Mode
     }
     parts, end = list[Part](), 0
     for at in [*sorted(marks), len(text)]:
-        parts += _apart(text[end:at]) + [(marks[at], True)] * (at < len(text))
+        parts += _apart(text[end:at])
+        if at < len(text):
+            parts.append((marks[at], True))
         end = at + 1
     return ModelInput(sentence, tuple(parts), model_input.originals)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.processes import ROOT
 
-LEAST, MINUTES = 20.0, 4.5  # BLEU on sentences of three to six words; 27 in half the time
+LEAST, MINUTES = 25.0, 4.5  # BLEU on sentences of three to six words; it reaches 36
 
 
 @pytest.mark.slow

@@ -29,7 +29,6 @@ from transformer.text.quotes import find_quotes, mark
 Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
-_PAUSE = re.compile(r"[,;:](?=\s)")
 _LETTER = re.compile(r"[^\W\d_]")
 _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
@@ -308,15 +307,6 @@ def in_words(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermP
         else:
             text += part
     return text, places
-
-
-def with_semicolons(source: str, text: str) -> str:
-    """A translation with the semicolons of its source, where each has its mark in it."""
-    marks = _PAUSE.findall(source)
-    if len(marks) != len(_PAUSE.findall(text)):
-        return text
-    each = iter(marks)
-    return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
 def between_placeholders(sentence: SourceSentence) -> ModelInput:

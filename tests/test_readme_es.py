@@ -64,7 +64,7 @@ def test_it_is_in_spanish() -> None:
         ("  text model ", "  model text ", blocks),
         ("(data/README.md)", "(data)", links),
         ("`--both`", "`--one`", code),
-        ("32\u00a0946", "32\u00a0947", tables),
+        ("4\u00a0136", "4\u00a0137", tables),
     ],
 )
 def test_a_difference_would_be_seen(old: str, new: str, part: object) -> None:

@@ -15,9 +15,9 @@ from transformer.documents.passages import (
     Written,
     agreed,
     has_words,
-    language_of,
     unescape,
 )
+from transformer.text.language import language_code
 
 _LANGUAGE = html.Language(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
@@ -130,9 +130,9 @@ def tmx(text: str, options: Options) -> Written:
     file = xml.Elements(text, _LANGUAGE)
     heads = [file.values(place).get("srclang", "") for place, _ in file.named("header")]
     codes = [_code(file, place) for place, _ in file.named("tuv")]
-    target = next((code for code in codes if language_of(code) == options.target), options.target)
+    target = next((code for code in codes if language_code(code) == options.target), options.target)
     for start, end in file.named("tu"):
-        variants = {language_of(_code(file, place)): (place, stop)
+        variants = {language_code(_code(file, place)): (place, stop)
                     for place, stop in file.named("tuv", start=start, stop=end)}  # fmt: skip
         own = options.source or next(iter(variants), "")
         if own not in variants or options.target in variants:

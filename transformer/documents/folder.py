@@ -9,7 +9,8 @@ from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats, guess
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options, language_of, named_encoding
+from transformer.documents.passages import Options, named_encoding
+from transformer.text.language import language_code
 from transformer.translation.directions import Directions
 
 LARGEST = 2**30  # bytes of a file: it is held in memory, and more than once
@@ -120,7 +121,7 @@ def translate_document(
     started(len(passages))
     source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
     for direction in opened.available:  # what a file names is surer than what it looks like
-        if (direction[0] if named.source else direction[1]) == language_of(
+        if (direction[0] if named.source else direction[1]) == language_code(
             named.source or named.target
         ):
             source, target = direction

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from transformer.config import UserError
 from transformer.files import is_windows_1252
+from transformer.text.language import language_code
 from transformer.text.markup import MarkedText, Span, split_at_marks
 
 T = TypeVar("T")
@@ -184,14 +185,9 @@ def agreed(source: str, target: str, options: Options) -> str:
     """
     asked = options.source, options.target
     for role, own, other in zip(("from", "to"), (source, target), asked, strict=True):
-        if own and other and language_of(own) != other:
+        if own and other and language_code(own) != other:
             raise UserError(f"expected a file {role} {other}, got one that says {role} {own}")
     return target or options.target
-
-
-def language_of(code: str) -> str:
-    """The language of a code with a region: es of es-MX and es_MX."""
-    return re.split("[-_]", code.lower())[0]
 
 
 class Line(Generic[T]):

@@ -21,7 +21,6 @@ from transformer.documents.passages import (
     Packed,
     Passage,
     encoding_of,
-    language_of,
 )
 from transformer.documents.worker import Workers
 from transformer.serving import schema
@@ -38,7 +37,7 @@ from transformer.serving.service import (
     languages,
 )
 from transformer.text.glossary import Glossary
-from transformer.text.language import NAMES
+from transformer.text.language import NAMES, language_code
 from transformer.text.markup import split_at_marks
 from transformer.text.spelling import is_known
 from transformer.translation.translator import Candidate, Translation
@@ -174,7 +173,7 @@ class Api:
         options = dataclasses.replace(options, encoding=request.encoding)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            named = language_of(passages.about.source)
+            named = language_code(passages.about.source)
             is_known = any(named == pair[0] for pair in self._pairs)
             source = named if is_known else detected(_beginning(passages))[0]["language"]
             options = dataclasses.replace(options, source=source)

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import logging
 import random
 import signal
 import subprocess
@@ -30,6 +31,16 @@ PHRASES = (  # subject, verb, object, end
     (("", ""), ("hoy", "today"), ("en la ciudad", "in the city"),
      ("por la mañana temprano", "early in the morning")),
 )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """Commands run in a test's own process set the levels of logs: each test finds its own."""
+    logs = [logging.getLogger(), logging.getLogger("transformer")]
+    levels = [log.level for log in logs]
+    yield
+    for log, level in zip(logs, levels, strict=True):
+        log.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -89,11 +89,9 @@ def test_another_shape_than_that_of_the_checkpoint_is_refused(
 
 
 @pytest.fixture
-def script() -> Iterator[Script]:
+def script() -> Script:
     """scripts/train.py without the start of a process."""
-    level = logging.getLogger().level
-    yield lambda flags: train.main([str(flag) for flag in flags])
-    logging.getLogger().setLevel(level)
+    return lambda flags: train.main([str(flag) for flag in flags])
 
 
 def test_a_run_learns_a_small_language_with_the_settings_that_it_chooses(

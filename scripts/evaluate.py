@@ -16,7 +16,7 @@ from dataclasses import replace
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import ColumnConfig, DecodeConfig
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
-from transformer.evaluation.report import table
+from transformer.evaluation.report import summary_table
 from transformer.flags import add_engine
 from transformer.text.language import language_code
 
@@ -60,7 +60,7 @@ def run(given: argparse.Namespace) -> None:
     given.columns = from_arguments(ColumnConfig, given)
     given.decode = replace(from_arguments(DecodeConfig, given), scores=False)
     report, folder = evaluate(from_arguments(EvaluationRequest, given))
-    print(f"{table(report)}\n\n{folder / PAGE_NAME}")
+    print(f"{summary_table(report)}\n\n{folder / PAGE_NAME}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

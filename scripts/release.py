@@ -58,7 +58,7 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
         langs: list(itertools.islice(read_pairs(str(TEST), *langs), N_TEST))
         for langs in opened.directions
     }
-    selftest.written(target, pairs, f"the first {N_TEST} pairs of data/{TEST.name}")
+    selftest.write(target, pairs, f"the first {N_TEST} pairs of data/{TEST.name}")
     made = f"the mean of {len(sources)} checkpoints" if len(sources) > 1 else "a copy"
     print(f"{target}: {made}, {(target / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 

@@ -192,9 +192,9 @@ def run(args: argparse.Namespace) -> None:
 
 def _print_report(report: "Report", page: Path) -> None:
     """Prints the scores of the test sets, BLEU of each in a line, and where their page is."""
-    from transformer.evaluation.report import table
+    from transformer.evaluation.report import summary_table
 
-    print(f"{table(report)}\n")
+    print(f"{summary_table(report)}\n")
     for test_set in report.sets:
         bleu = next(score for score in test_set.scores if score.metric == "BLEU")
         interval = f" [{bleu.low:.1f}, {bleu.high:.1f}]" if bleu.low is not None else ""

@@ -210,9 +210,9 @@ def _selftest(args: argparse.Namespace) -> None:
         from transformer.evaluation import selftest
     for langs, folder in folders.items():
         for check in selftest.run(folder, args.device, args.compute_type, langs):
-            mark = "ok" if check.holds else "WRONG"
-            print(f"{'-'.join(langs)}  {check.name}: {mark}: {check.seen}", flush=True)
-            n_wrong += not check.holds
+            mark = "ok" if check.passed else "WRONG"
+            print(f"{'-'.join(langs)}  {check.name}: {mark}: {check.detail}", flush=True)
+            n_wrong += not check.passed
     if n_wrong:
         number = "1 check does" if n_wrong == 1 else f"{n_wrong} checks do"
         raise Failed(f"{number} not hold: the model is not what was released, or this machine errs")
@@ -355,9 +355,9 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     if args.selftest:
         return _selftest(args)
     if args.new_api_key:
-        from transformer.serving.access import new_key
+        from transformer.serving.authorization import new_api_key
 
-        return print(new_key(args.new_api_key, args.per_minute))
+        return print(new_api_key(args.new_api_key, args.per_minute))
     if args.serve:
         return _serve(args)
     sources = _take_files(args, is_literal)

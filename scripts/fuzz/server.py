@@ -17,7 +17,7 @@ from scripts.benchmark.serving import PATIENCE, TEXTS, Connection, load, transla
 from scripts.fuzz import requests
 from scripts.fuzz.attacks import MARKER
 from scripts.fuzz.checks import Check, Options, Started, resident, start
-from transformer.serving.access import new_key
+from transformer.serving.authorization import new_api_key
 
 N_TEXTS, N_STRANGERS, N_SILENT = 100, 24, 150
 EVERY = 0.1  # seconds between two looks at /health
@@ -130,7 +130,7 @@ def run(options: Options) -> Iterator[Check]:
     """Two servers, without keys and with them, each for half of the time."""
     for title in ("keys off", "keys on"):
         path, log = options.folder / "keys", options.folder / f"{title}.log"
-        key = new_key(path, 0) if title == "keys on" else ""
+        key = new_api_key(path, 0) if title == "keys on" else ""
         flags = ("--api-keys", path) if key else ()
         with log.open("w") as file:
             process = start(["-m", "transformer", "--serve", "--port", "0", *flags], stderr=file)

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from transformer.evaluation import analysis
 from transformer.evaluation.analysis import (
-    N_SHOWN,
+    N_EXAMPLES,
     analyse,
-    buckets,
+    fault_indices,
     length_ratios,
     one_line,
-    places_of_faults,
+    score_by_length,
 )
 from transformer.evaluation.metrics import scores, sentence_chrf
 
@@ -25,13 +25,13 @@ TEXTS = analysis.TestSet(
 
 
 def test_buckets_hold_every_sentence_once() -> None:
-    found = buckets(TEXTS)
+    found = score_by_length(TEXTS)
     assert [b.words for b in found] == ["1-5", "6-10", "11-20", "21-40", "41+"]
     assert [b.sentences for b in found] == [3, 2, 2, 2, 2]
 
 
 def test_a_bucket_is_scored_like_a_test_set_of_its_own() -> None:
-    last = buckets(TEXTS, n_bootstrap=50)[-1]
+    last = score_by_length(TEXTS, n_bootstrap=50)[-1]
     assert last.scores == scores(HYPOTHESES[-2:], REFERENCES[-2:], 50)[:2]
 
 
@@ -39,7 +39,7 @@ def test_an_empty_bucket_has_no_scores() -> None:
     short = analysis.TestSet(
         name="s", spec="s", sources=("a",), references=("a",), hypotheses=("a",)
     )
-    assert [len(b.scores) for b in buckets(short)] == [2, 0, 0, 0, 0]
+    assert [len(b.scores) for b in score_by_length(short)] == [2, 0, 0, 0, 0]
 
 
 def test_length_ratios_count_every_sentence() -> None:
@@ -51,7 +51,7 @@ def test_length_ratios_count_every_sentence() -> None:
 def test_faults_are_counted_as_the_guard_sees_them() -> None:
     loop, copy = ("una casa", "a house " * 4), ("una casa grande y bonita", "una casa grande y fea")
     pairs = [("uno", ""), ("dos", " "), loop, copy, ("", ""), ("una casa", "a house")]
-    found = places_of_faults(*zip(*pairs, strict=True))
+    found = fault_indices(*zip(*pairs, strict=True))
     assert found == {"empty": [0, 1], "copied source": [3], "repetition": [2]}
 
 
@@ -64,14 +64,14 @@ def test_some_sentences_are_drawn_and_those_with_faults_are_shown() -> None:
     assert found.sampled == again.sampled
     lines = [s.line for s in found.sampled]
     assert lines == sorted({*lines})
-    assert len(lines) == N_SHOWN < len(SOURCES) * 30
+    assert len(lines) == N_EXAMPLES < len(SOURCES) * 30
     assert found.faulty["empty"][0].line == 2
     assert found.faults.empty >= len(found.faulty["empty"])
 
 
 def test_the_worst_sentences_come_first() -> None:
     worst = analyse(TEXTS, n_bootstrap=0).worst
-    assert len(worst) == min(N_SHOWN, len(SOURCES))
+    assert len(worst) == min(N_EXAMPLES, len(SOURCES))
     assert [s.chrf for s in worst] == sorted(s.chrf for s in worst)
     assert worst[0].chrf == min(sentence_chrf(HYPOTHESES, REFERENCES))
     assert worst[0].hypothesis == HYPOTHESES[worst[0].line - 1]
@@ -109,7 +109,7 @@ def test_one_line_can_be_written_to_a_file() -> None:
 
 def test_the_commands_name_the_files() -> None:
     texts = analysis.TestSet(name="s", spec="s", sources=("a",), references=("b",), baseline=("c",))
-    for command in texts.commands():
+    for command in texts.sacrebleu_commands():
         named = [word for word in command.split() if word.startswith("s.")]
         assert named
         assert set(named) <= set(texts.files())

@@ -15,7 +15,7 @@ from transformer.checkpoint.locate import described
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
-from transformer.evaluation.report import machine, table
+from transformer.evaluation.report import machine, summary_table
 
 PAIRS = [
     ("el gato negro duerme en la casa", "the black cat sleeps in the house"),
@@ -163,7 +163,7 @@ def test_words_that_no_training_text_has_are_counted_as_invented(
     asked = request(lines, src_lang="es", tgt_lang="en", known=("training.tsv",))
     report, folder = evaluate(asked)
     assert report.sets[0].invented == 1000 * 2 / 9  # mattante and dog; Pratting may be a name
-    assert "news: 222.2 of 1,000 words are invented" in table(report)
+    assert "news: 222.2 of 1,000 words are invented" in summary_table(report)
     assert "invented words in 1,000" in (folder / "report.html").read_text(encoding="utf-8")
     report, folder = evaluate(request(lines, src_lang="es", tgt_lang="en"))
     assert report.sets[0].invented is None
@@ -206,7 +206,7 @@ def test_the_page_gets_the_records_of_the_run(model: Path, monkeypatch: pytest.M
     record = {"event": "validation", "step": 5, "loss": 2.5, "bleu": 1.5}
     half = '{"event": "tr'
     (model.parent / "metrics.jsonl").write_text(f"{json.dumps(record)}\n{half}", encoding="utf-8")
-    monkeypatch.setattr(evaluation, "page", lambda report, metrics: json.dumps(metrics))
+    monkeypatch.setattr(evaluation, "to_html", lambda report, metrics: json.dumps(metrics))
     _, folder = evaluate(request(model))
     assert json.loads((folder / "report.html").read_text(encoding="utf-8")) == [record]
 

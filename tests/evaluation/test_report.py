@@ -11,7 +11,7 @@ import pytest
 from transformer.config import DecodeConfig
 from transformer.evaluation import analysis
 from transformer.evaluation.analysis import Speed, analyse
-from transformer.evaluation.report import FORMAT, Machine, Report, page, table, to_json
+from transformer.evaluation.report import FORMAT, Machine, Report, summary_table, to_html, to_json
 
 EVIL = "<script>alert('x') & \"y\"</script>"
 RECORDS = [{"event": "validation", "step": 1, "loss": 2.0, "bleu": 3.0}]
@@ -81,7 +81,7 @@ def test_json_keeps_every_value() -> None:
 
 
 def test_the_page_loads_nothing() -> None:
-    text = page(report(), RECORDS)
+    text = to_html(report(), RECORDS)
     for tag, attributes in Page(text).elements:
         assert tag not in {"script", "link", "img", "iframe", "base", "object", "image"}
         for name in ("src", "href", "xlink:href", "action", "data"):
@@ -92,7 +92,7 @@ def test_the_page_loads_nothing() -> None:
 
 
 def test_the_page_shows_text_as_text() -> None:
-    shown = Page(page(report()))
+    shown = Page(to_html(report()))
     assert "script" not in {tag for tag, _ in shown.elements}
     assert "b" not in {tag for tag, _ in shown.elements}
     assert EVIL in shown.text
@@ -102,7 +102,7 @@ def test_the_page_shows_text_as_text() -> None:
 
 def test_the_page_says_how_the_scores_were_made() -> None:
     made = report()
-    text = Page(page(made)).text
+    text = Page(to_html(made)).text
     for score in made.sets[0].scores:
         assert score.signature in text
         assert f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]" in text
@@ -116,15 +116,15 @@ def test_the_page_has_pictures_and_the_curves_of_the_run() -> None:
     def pictures(text: str) -> list[str | None]:
         return [attributes["aria-label"] for tag, attributes in Page(text).elements if tag == "svg"]
 
-    assert pictures(page(report())) == ["Score by length", "Length"]
-    assert pictures(page(report(), RECORDS))[-1] == "Training curves"
+    assert pictures(to_html(report())) == ["Score by length", "Length"]
+    assert pictures(to_html(report(), RECORDS))[-1] == "Training curves"
 
 
 def test_without_matplotlib_the_page_comes_without_pictures_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    shown = Page(page(report(), RECORDS))
+    shown = Page(to_html(report(), RECORDS))
     assert "svg" not in {tag for tag, _ in shown.elements}
     assert "No pictures" in shown.text
     assert "extra `plots`" in shown.text
@@ -133,7 +133,7 @@ def test_without_matplotlib_the_page_comes_without_pictures_and_says_so(
 
 def test_the_table_is_short_and_aligned() -> None:
     made = report()
-    lines = table(made).splitlines()
+    lines = summary_table(made).splitlines()
     assert len(lines) == 2 + 1 + 3
     assert len(lines[0]) == len(lines[1])
     assert "old & grey" in lines[2]
@@ -145,12 +145,12 @@ def test_the_table_is_short_and_aligned() -> None:
 def test_the_table_of_scored_files_has_no_speed() -> None:
     made = report()
     silent = dataclasses.replace(made, sets=(dataclasses.replace(made.sets[0], speed=None),))
-    assert table(silent).splitlines()[1].endswith(" -")
+    assert summary_table(silent).splitlines()[1].endswith(" -")
 
 
 def test_the_page_marks_what_is_not_in_the_reference_and_leads_to_each_list() -> None:
     made = report()
-    text = page(made)
+    text = to_html(made)
     assert '<span lang="en">one <mark>too</mark></span>' in text
     assert '<span lang="en"><mark>won</mark> two</span>' in text
     assert '<span lang="en">one two</span>' in text
@@ -162,4 +162,4 @@ def test_the_page_marks_what_is_not_in_the_reference_and_leads_to_each_list() ->
     assert all(s.source in Page(text).text for s in made.sets[0].sampled)
     empty = dataclasses.replace(TEXTS, hypotheses=("", "x", "three"), baseline=None)
     one = dataclasses.replace(made, sets=(analyse(empty, n_bootstrap=0),))
-    assert page(one).count('href="#set-1-empty"') == 2
+    assert to_html(one).count('href="#set-1-empty"') == 2

@@ -55,7 +55,7 @@ def test_a_model_of_both_directions_is_released_as_int8(
         assert (stored[name].values == again[name].values).all()  # a release of it is the same
     for langs in both:
         checks = list(selftest.run(paths[1], "cpu", "float32", langs))
-        assert [check.holds for check in checks] == [True] * 4
+        assert [check.passed for check in checks] == [True] * 4
     values = json.loads((tmp_path / "small" / "selftest.json").read_text(encoding="utf-8"))
     assert list(values) == ["es-en", "en-es"]
     assert values["en-es"]["golden"][0][0] == "Good morning."

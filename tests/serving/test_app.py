@@ -278,7 +278,7 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
 
 
 def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformer.serving import admission, api, app, outbox
+    from transformer.serving import api, app, dispatch, downloads
 
     class Held:
         def __init__(self) -> None:
@@ -288,12 +288,12 @@ def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.Mo
         monkeypatch.setattr(app, "TIDYING", 0.01)
         api.known_glossary("perro\thound")
         asked = api.Api(client.service, client.limits, client.metrics)
-        monkeypatch.setattr(outbox, "KEPT_SECONDS", 0.2)
-        asked._outbox.put("a.txt", b"old", "b.txt")
-        assert asked._outbox.get("a.txt") == (b"old", "b.txt")
+        monkeypatch.setattr(downloads, "KEPT_SECONDS", 0.2)
+        asked._downloads.put("a.txt", b"old", "b.txt")
+        assert asked._downloads.get("a.txt") == (b"old", "b.txt")
         held = weakref.ref(Held())
-        tidying = asyncio.ensure_future(app._tidied(asked, admission.Loops()))
-        while held() or api.known_glossary.cache_info().currsize or asked._outbox.get("a.txt"):
+        tidying = asyncio.ensure_future(app._tidied(asked, dispatch.EventLoopPool()))
+        while held() or api.known_glossary.cache_info().currsize or asked._downloads.get("a.txt"):
             await asyncio.sleep(0.01)
         tidying.cancel()
 
@@ -318,17 +318,17 @@ def test_files_that_take_long_keep_no_page_waiting(client: Any) -> None:
 def test_of_too_many_files_the_oldest_go_and_a_full_disk_is_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from transformer.serving import access, outbox
+    from transformer.serving import authorization, downloads
 
-    monkeypatch.setattr(outbox, "KEPT_BYTES", 10)
-    files = outbox.Outbox()
+    monkeypatch.setattr(downloads, "KEPT_BYTES", 10)
+    files = downloads.Downloads()
     for name, size in (("a", 4), ("b", 4), ("c", 4), ("d", 20)):
         files.put(name, size * b"x", name)
         held = [other for other in "abcd" if files.get(other)]
         assert held == {"a": ["a"], "b": ["a", "b"], "c": ["b", "c"], "d": ["d"]}[name]
     (n_pages,) = files._database.execute("PRAGMA page_count").fetchone()
     files._database.execute(f"PRAGMA max_page_count = {n_pages}")
-    with pytest.raises(access.RequestError, match=r"cannot keep the translated file: .* full"):
+    with pytest.raises(authorization.RequestError, match=r"cannot keep the translated .* full"):
         files.put("e", bytes(2**20), "e")
     assert files.get("d")
     files.close()

@@ -14,7 +14,7 @@ import pytest
 from tests.serving.server import ES_EN, TEXT, Call
 from transformer import cli
 from transformer.config import UserError
-from transformer.serving.access import new_key
+from transformer.serving.authorization import new_api_key
 
 
 def refused(answer: Any, status: int, why: str) -> None:
@@ -198,7 +198,7 @@ def test_too_often_is_429_with_the_time_to_wait(make: Call) -> None:
 
 
 def test_a_key_is_asked_for(make: Call, tmp_path: Path) -> None:
-    key, rare = (new_key(tmp_path / "keys", rate) for rate in (0, 1))
+    key, rare = (new_api_key(tmp_path / "keys", rate) for rate in (0, 1))
     client = make(api_keys=str(tmp_path / "keys"))
     refused(client.post(q=TEXT, **ES_EN), 403, "an API key is needed")
     refused(client.post(q=TEXT, api_key="guess", **ES_EN), 403, "Invalid API key")

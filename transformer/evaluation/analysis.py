@@ -19,11 +19,11 @@ from transformer.evaluation.metrics import (
 )
 from transformer.translation.faults import faults
 
-COUNTED = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
+COUNTED_FAULTS = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
 SEED = 1  # of the sentences that are drawn
-N_SHOWN = 20  # sentences in a list of examples
+N_EXAMPLES = 20  # sentences in a list of examples
 BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
-LETTERS = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]+")
 RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the last takes all above
 
 
@@ -39,13 +39,13 @@ class TestSet:
     baseline: tuple[str, ...] | None = None
 
     def files(self) -> dict[str, tuple[str, ...]]:
-        """The lines by the name of the file they are kept in; `commands` are about these."""
+        """The lines by the name of the file they are kept in; `sacrebleu_commands` names these."""
         sides = {"src": self.sources, "ref": self.references, "hyp": self.hypotheses}
         if self.baseline is not None:
             sides["baseline"] = self.baseline
         return {f"{self.name}.{ending}": lines for ending, lines in sides.items()}
 
-    def commands(self) -> tuple[str, ...]:
+    def sacrebleu_commands(self) -> tuple[str, ...]:
         """What to type in the folder of the files to see the same scores, and p-values."""
         metrics = "-m bleu chrf ter --width 2"
         single = f"sacrebleu {self.name}.ref -i {self.name}.hyp {metrics} --confidence"
@@ -150,11 +150,11 @@ def analyse(
     n_source, n_output, n_reference = (
         sum(map(n_words, side)) for side in (test_set.sources, hypotheses, references)
     )
-    drawn = random.Random(SEED).sample(range(len(chrf)), min(N_SHOWN, len(chrf)))
-    with_fault = places_of_faults(test_set.sources, hypotheses)
+    drawn = random.Random(SEED).sample(range(len(chrf)), min(N_EXAMPLES, len(chrf)))
+    with_fault = fault_indices(test_set.sources, hypotheses)
 
     def shown(places: Iterable[int]) -> tuple[SentenceResult, ...]:
-        return tuple(_sentence(test_set, i, chrf[i]) for i in [*places][:N_SHOWN])
+        return tuple(_sentence(test_set, i, chrf[i]) for i in [*places][:N_EXAMPLES])
 
     return SetReport(
         name=test_set.name,
@@ -162,9 +162,9 @@ def analyse(
         sentences=len(test_set.sources),
         source_words=n_source,
         scores=scores(hypotheses, references, n_bootstrap),
-        commands=test_set.commands(),
-        buckets=buckets(test_set, n_bootstrap),
-        faults=FaultCounts(*(len(with_fault[code]) for code in COUNTED)),
+        commands=test_set.sacrebleu_commands(),
+        buckets=score_by_length(test_set, n_bootstrap),
+        faults=FaultCounts(*(len(with_fault[code]) for code in COUNTED_FAULTS)),
         length_ratio=n_output / max(n_reference, 1),
         length_ratios=length_ratios(hypotheses, references),
         worst=shown(by_chrf),
@@ -189,7 +189,7 @@ def n_words(text: str) -> int:
     return len(text.split())
 
 
-def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
+def score_by_length(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
     """BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
     members: list[list[int]] = [[] for _ in range(len(BUCKETS) + 1)]
     for i, source in enumerate(test_set.sources):
@@ -206,12 +206,12 @@ def buckets(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     """All runs of letters that the texts have, in small letters."""
-    return frozenset(word for text in texts for word in LETTERS.findall(text.lower()))
+    return frozenset(word for text in texts for word in WORD.findall(text.lower()))
 
 
 def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
     """How many of a thousand words are in small letters and not known: no names, no words."""
-    words = [word for hypothesis in hypotheses for word in LETTERS.findall(hypothesis)]
+    words = [word for hypothesis in hypotheses for word in WORD.findall(hypothesis)]
     invented = sum(word.islower() and word not in known for word in words)
     return 1000 * invented / max(len(words), 1)
 
@@ -224,9 +224,9 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
     return tuple(counts[i] for i in range(n_bins))
 
 
-def places_of_faults(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str, list[int]]:
+def fault_indices(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str, list[int]]:
     """Where each fault that is counted stands, by its code."""
-    places: dict[str, list[int]] = {code: [] for code in COUNTED}
+    places: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS}
     for i, pair in enumerate(zip(sources, hypotheses, strict=True)):
         for code in {fault.code for fault in faults(*pair)} & places.keys():
             places[code].append(i)
@@ -247,7 +247,7 @@ def _comparison(
     before = sentence_chrf(outputs, test_set.references)
     gains = [new - old for new, old in zip(chrf, before, strict=True)]
     order = sorted(range(len(gains)), key=gains.__getitem__)
-    n = N_SHOWN // 2
+    n = N_EXAMPLES // 2
 
     def examples(chosen: Iterable[int]) -> tuple[SentenceResult, ...]:
         return tuple(_sentence(test_set, i, chrf[i], outputs[i], gains[i]) for i in chosen)

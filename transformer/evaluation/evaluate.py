@@ -18,7 +18,7 @@ from transformer.config import ColumnConfig, ComputeType, DecodeConfig, Directio
 from transformer.corpus.readers import DEFAULT_COLUMNS, read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
 from transformer.evaluation.metrics import N_BOOTSTRAP
-from transformer.evaluation.report import Report, machine, page, to_json
+from transformer.evaluation.report import Report, machine, to_html, to_json
 from transformer.files import write_text
 from transformer.translation.directions import load
 from transformer.translation.guard import GuardedTranslator
@@ -100,7 +100,7 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     write_text(folder / JSON_NAME, to_json(report))
     # The records of the run that a checkpoint lies in, if any, become curves.
     records = read_metrics(system.path.parent) if system.path.is_dir() else []
-    write_text(folder / PAGE_NAME, page(report, records))
+    write_text(folder / PAGE_NAME, to_html(report, records))
     return report, folder
 
 

@@ -123,7 +123,7 @@ def to_json(report: Report) -> str:
     return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def table(report: Report) -> str:
+def summary_table(report: Report) -> str:
     """A few lines for a terminal: a line for each set, then one for each metric compared."""
     rows = [("test set", "lines", *_metric_names(report), "sentences/s")]
     for test_set in report.sets:
@@ -141,7 +141,7 @@ def table(report: Report) -> str:
     return "\n".join(lines)
 
 
-def page(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
+def to_html(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
     """The report as a page; `metrics`, the records of a training run, become its curves.
 
     Without the extra `plots` it is the same page without pictures, and says so.

@@ -1,7 +1,7 @@
 """A released model proves itself: the sentences in its folder come out as when it was released.
 
 `selftest.json` holds golden sentences with their translations by greedy search in float32, and a
-small test set with its scores. `written` makes it, `run` repeats it.
+small test set with its scores. `write` makes it, `run` repeats it.
 """
 
 import dataclasses
@@ -42,11 +42,11 @@ class Check:
     """One line of a self-test: whether it holds, and what was seen."""
 
     name: str
-    holds: bool
-    seen: str
+    passed: bool
+    detail: str
 
 
-def written(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
+def write(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
     """Writes selftest.json into a checkpoint, from its own translations in float32.
 
     `pairs` are sentences and references of a small test set for each direction that it serves,
@@ -85,13 +85,15 @@ def run(
     langs = langs or read_config(place)[1][0]
     golden, test = _read(place / SELFTEST, langs)
     megabytes = sum(file.stat().st_size for file in place.iterdir() if file.is_file()) / 1e6
-    seen = f"{megabytes:.1f} MB, at most {MAX_MEGABYTES:.0f}"
-    yield Check(name="size", holds=megabytes <= MAX_MEGABYTES, seen=seen)
+    detail = f"{megabytes:.1f} MB, at most {MAX_MEGABYTES:.0f}"
+    yield Check(name="size", passed=megabytes <= MAX_MEGABYTES, detail=detail)
     start = time.perf_counter()
     translator = Translator.load(place, device, compute_type, langs)
     seconds = time.perf_counter() - start
     engine = translator.decoder.compute_type
-    yield Check(name="load", holds=True, seen=f"{seconds:.2f} s, {engine} on {translator.device}")
+    yield Check(
+        name="load", passed=True, detail=f"{seconds:.2f} s, {engine} on {translator.device}"
+    )
     exact = engine == "float32" and translator.device == "cpu"
     outputs = _outputs(translator, [source for source, _ in golden])
     pairs = zip(golden, outputs, strict=True)
@@ -101,13 +103,13 @@ def run(
     alike = len(golden) - len(wrong)
     # What rounding may change is a word here and there; garbage is alike nowhere.
     enough = len(golden) if exact else len(golden) // 2
-    seen = "; ".join([f"{alike} of {len(golden)} alike, at least {enough}", *wrong])
-    yield Check(name="golden sentences", holds=alike >= enough, seen=seen)
+    detail = "; ".join([f"{alike} of {len(golden)} alike, at least {enough}", *wrong])
+    yield Check(name="golden sentences", passed=alike >= enough, detail=detail)
     hypotheses = _outputs(translator, [source for source, _ in test["pairs"]])
     score = bleu(hypotheses, [reference for _, reference in test["pairs"]])
     room = 0.01 if exact else TOLERANCE
-    seen = f"BLEU {score:.2f}, at its release {test['bleu']:.2f}"
-    yield Check(name=str(test["name"]), holds=score >= test["bleu"] - room, seen=seen)
+    detail = f"BLEU {score:.2f}, at its release {test['bleu']:.2f}"
+    yield Check(name=str(test["name"]), passed=score >= test["bleu"] - room, detail=detail)
 
 
 def _outputs(translator: Translator, sources: Sequence[str]) -> list[str]:

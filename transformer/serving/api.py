@@ -24,14 +24,14 @@ from transformer.documents.passages import (
 )
 from transformer.documents.worker import Workers
 from transformer.serving import schema
-from transformer.serving.access import RequestError
-from transformer.serving.maps import MappedTranslation
-from transformer.serving.outbox import Outbox
+from transformer.serving.attention_maps import MappedTranslation
+from transformer.serving.authorization import RequestError
+from transformer.serving.downloads import Downloads
 from transformer.serving.service import (
     DETECT_CHARS,
     Pair,
-    Reading,
     Service,
+    TextOptions,
     check_pair,
     detected,
     languages,
@@ -58,7 +58,7 @@ class Api:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
         self._page_workers = Workers(seconds=PAGE_SECONDS)  # no file keeps a page waiting
-        self._outbox = Outbox()
+        self._downloads = Downloads()
 
     @property
     def _pairs(self) -> tuple[Pair, ...]:
@@ -119,7 +119,7 @@ class Api:
     async def _each(self, request: schema.Translate, pairs: Sequence[Pair]) -> list[Translation]:
         """The translations of all texts; those of one direction are asked for together."""
         results: dict[int, Translation] = {}
-        how = Reading(request.spelling, self._glossary(request.glossary))
+        how = TextOptions(request.spelling, self._glossary(request.glossary))
         for pair in dict.fromkeys(pairs):
             places = [i for i, other in enumerate(pairs) if other == pair]
             texts = [request.texts[i] for i in places]
@@ -143,7 +143,7 @@ class Api:
             raise RequestError(413, f"Invalid request: {n_terms} terms exceed {most}")
         return glossary
 
-    async def _html(self, text: str, pair: Pair, n_best: int, how: Reading) -> Translation:
+    async def _html(self, text: str, pair: Pair, n_best: int, how: TextOptions) -> Translation:
         options = Options(*pair)
         passages = await self._page_workers.read(text, ".html", options)
         filled, warnings = await self._service.fill(passages, pair, how)
@@ -164,7 +164,7 @@ class Api:
     async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
         """POST /translate_file: the name by which the file can be fetched, and what is to check."""
         request = schema.TranslateFile.of(fields)
-        how = Reading(glossary=self._glossary(request.glossary))
+        how = TextOptions(glossary=self._glossary(request.glossary))
         stem, named = _plain_name(request.file.name)
         content, source, target = request.file.content, request.source, request.target
         suffix = formats.known_ending(named, content[: guess.HEAD], request.format)
@@ -191,14 +191,14 @@ class Api:
         kind = formats.FORMATS[suffix]
         kept = f"{secrets.token_urlsafe(24)}{kind.written or suffix}"
         shown = f"{stem}_{target}{kind.written or named}"
-        await asyncio.to_thread(self._outbox.put, kept, written, shown)
+        await asyncio.to_thread(self._downloads.put, kept, written, shown)
         return kept, [*passages.about.notes, *notes, *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files and pages, and drops translated files."""
         self._workers.close()
         self._page_workers.close()
-        self._outbox.close()
+        self._downloads.close()
 
     def tidy(self) -> None:
         """Drops what no request needs any more: old files, glossaries that were asked with."""
@@ -206,11 +206,11 @@ class Api:
         self._service.tidy()
         for workers in (self._workers, self._page_workers):
             workers.tidy()
-        self._outbox.tidy()
+        self._downloads.tidy()
 
     async def fetch(self, name: str) -> tuple[bytes, str, str]:
         """GET /download_file: content, media type and disposition of a translated file."""
-        kept = await asyncio.to_thread(self._outbox.get, name)
+        kept = await asyncio.to_thread(self._downloads.get, name)
         if kept is None:
             raise RequestError(404, "no such file: translated files are kept for half an hour")
         content, shown = kept
@@ -236,7 +236,7 @@ class Api:
         request = schema.Inspect.of(fields)
         with_maps = request.attention
         most = MOST_MAPS if with_maps else MOST_LOOKS
-        how = Reading(request.spelling, self._glossary(request.glossary))
+        how = TextOptions(request.spelling, self._glossary(request.glossary))
         parts = await self._service.inspect(request.q, self._pair(request), most, how, with_maps)
         answers, n_left = [], MOST_NUMBERS
         for part in parts:

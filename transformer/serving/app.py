@@ -14,7 +14,6 @@ import re
 import signal
 import socket
 import sys
-import urllib.parse
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,18 +22,22 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
 
 import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
-from transformer.serving.access import RequestError
-from transformer.serving.admission import N_LOOPS, Admission, Answer, Loops
 from transformer.serving.api import Api
-from transformer.serving.connections import Connections, LoopErrors, most_connections, open_to
-from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, refusal
+from transformer.serving.authorization import RequestError
+from transformer.serving.connection_limits import (
+    ConnectionLimits,
+    LoopExceptionHandler,
+    max_connections,
+    protocol_for,
+)
+from transformer.serving.dispatch import Answer, Dispatcher, EventLoopPool
+from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, error_response
 from transformer.serving.operations import (
     ABOUT,
     FETCH,
@@ -84,15 +87,14 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
 
     @contextlib.asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(LoopErrors())
+        asyncio.get_running_loop().set_exception_handler(LoopExceptionHandler())
         await asyncio.to_thread(service.start)
-        admission.loops.start()
-        await asyncio.gather(_prepared(), *(admission.loops.run(_prepared) for _ in range(N_LOOPS)))
-        tidying = asyncio.create_task(_tidied(api, admission.loops))
+        dispatcher.loops.start()
+        tidying = asyncio.create_task(_tidied(api, dispatcher.loops))
         yield
         tidying.cancel()
         await asyncio.to_thread(service.stop)
-        admission.loops.close()
+        dispatcher.loops.close()
         api.close()
 
     app = FastAPI(
@@ -100,8 +102,8 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         openapi_url=SCHEMA, docs_url=None, redoc_url=None,
         generate_unique_id_function=lambda route: name_of(route.path),
     )  # fmt: skip
-    api, admission = Api(service, limits, metrics), Admission(limits)
-    _add_api(app, api, admission, metrics)
+    api, dispatcher = Api(service, limits, metrics), Dispatcher(limits)
+    _add_api(app, api, dispatcher, metrics)
     for path, file in PAGES.items():
         app.add_route(path, _tour if file == TOUR else _file(file), methods=["GET"])
     app.openapi()  # made now, not when it is first asked for
@@ -130,7 +132,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
     return app
 
 
-async def _tidied(api: Api, loops: Loops) -> None:
+async def _tidied(api: Api, loops: EventLoopPool) -> None:
     """Gives back, now and then, what no request needs any more: the allocator would keep it."""
     while True:
         await asyncio.sleep(TIDYING)
@@ -150,12 +152,6 @@ def _forget_timers(loop: asyncio.AbstractEventLoop) -> None:
     """
     for _ in range(200):
         loop.call_later(3600, int).cancel()
-
-
-async def _prepared() -> None:
-    """Makes now what lasts of a loop: made among requests it would hold the memory around it."""
-    await run_in_threadpool(urllib.parse.unquote, "%20")  # which fills a table
-    await asyncio.to_thread(int)
 
 
 def _glibc() -> ctypes.CDLL | None:
@@ -206,7 +202,7 @@ def _numbers(array: Any) -> list[Any]:
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    return refusal(error)
+    return error_response(error)
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
@@ -240,12 +236,12 @@ def _at_once(make: Callable[[], Any]) -> Callable[[], Awaitable[Response]]:
     return endpoint
 
 
-def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> None:
+def _add_api(app: FastAPI, api: Api, dispatcher: Dispatcher, metrics: Metrics) -> None:
     """Every address of the API, with its description."""
 
     def post(path: str, operation: Operation, answer: Answer, patience: float = 1) -> None:
         async def endpoint(request: Request) -> Response:
-            return await admission.through(request, answer, patience, is_slow=path not in QUICK)
+            return await dispatcher.through(request, answer, patience, is_slow=path not in QUICK)
 
         app.post(path, **operation.described)(endpoint)
 
@@ -283,7 +279,7 @@ def _add_api(app: FastAPI, api: Api, admission: Admission, metrics: Metrics) -> 
 
     @app.get("/metrics", **GETS["/metrics"].described)
     async def prometheus(request: Request) -> Response:
-        admission.check_key(request)
+        dispatcher.check_key(request)
         return Response(metrics.text(), media_type=MEDIA_TYPE)
 
 
@@ -325,9 +321,9 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
     with listening:
         host = f"[{limits.host}]" if ":" in limits.host else limits.host
         ready(f"http://{host}:{listening.getsockname()[1]}/")
-        most = most_connections(limits.connections)
+        most = max_connections(limits.connections)
         proxies = _TrustedHosts(list(limits.behind_proxy))
-        opened = Connections(most, limits.address_connections, lambda host: host in proxies)
+        opened = ConnectionLimits(most, limits.address_connections, lambda host: host in proxies)
         for name in ("asyncio", "uvicorn.error", "python_multipart"):  # not a line a broken request
             logging.getLogger(name).setLevel(logging.ERROR)
         sys.setswitchinterval(SWITCH)
@@ -335,7 +331,7 @@ def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> No
             glibc.mallopt(M_ARENA_MAX, 1)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
-            server_header=False, proxy_headers=False, http=open_to(opened), ws="none",
+            server_header=False, proxy_headers=False, http=protocol_for(opened), ws="none",
             loop="asyncio", h11_max_incomplete_event_size=HEAD, backlog=TAKEN,
         )  # fmt: skip
         _Server(config).run(sockets=[listening])

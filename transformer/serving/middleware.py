@@ -32,8 +32,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from transformer.config import UserError
-from transformer.serving.access import RequestError
-from transformer.serving.connections import is_out_of_files
+from transformer.serving.authorization import RequestError
+from transformer.serving.connection_limits import is_out_of_files
 from transformer.serving.scheduler import QueueFull, SchedulerStopped
 
 HEADERS = {
@@ -197,9 +197,9 @@ class RequestMiddleware:
             await self._app(scope, limited, marked)
         except Exception as error:
             if status:  # the answer has begun, and will not be whole
-                refusal(error)
+                error_response(error)
             else:
-                await refusal(error)(scope, limited, marked)
+                await error_response(error)(scope, limited, marked)
         finally:
             self._held -= size
             taken = time.perf_counter() - started
@@ -212,7 +212,7 @@ def _check(size: int, most: int) -> None:
         raise RequestError(413, f"the request exceeds {most} bytes")
 
 
-def refusal(error: Exception) -> JSONResponse:
+def error_response(error: Exception) -> JSONResponse:
     """The answer that an exception becomes: a line, and when to come again; no defect is told."""
     match error:
         case RequestError():

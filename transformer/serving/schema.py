@@ -23,7 +23,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from transformer.files import encoding_name
-from transformer.serving.access import RequestError
+from transformer.serving.authorization import RequestError
 from transformer.text.language import language_code
 
 MOST_IDS = 4096  # of a prefix
@@ -38,7 +38,7 @@ class Upload:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Must:
+class Rule:
     """What a refusal says of a field that is not as it must be."""
 
     be: str
@@ -52,14 +52,14 @@ Right = Annotated[
 ]
 Texts = Annotated[
     str | Annotated[list[str], Field(fail_fast=True)],
-    Must("to be a string or a list of strings"),
+    Rule("to be a string or a list of strings"),
     Field(description="a text, or a list of texts, which gives lists"),
 ]
 Text = Annotated[str, Field(description="a text")]
 Sentence = Annotated[str, Field(description="a sentence")]
 Prefix = Annotated[
     list[StrictInt],
-    Must(f"to be a list of {MOST_IDS} ids at most"),
+    Rule(f"to be a list of {MOST_IDS} ids at most"),
     Field(
         max_length=MOST_IDS,
         fail_fast=True,
@@ -68,18 +68,18 @@ Prefix = Annotated[
 ]
 Spelling = Annotated[
     bool,
-    Must("to be true or false"),
+    Rule("to be true or false"),
     Field(description="whether slips of the keyboard are undone, each with a warning"),
 ]
-Maps = Annotated[
-    bool, Must("to be true or false"), Field(description="whether attention maps are given too")
+AttentionFlag = Annotated[
+    bool, Rule("to be true or false"), Field(description="whether attention maps are given too")
 ]
 
 
 Rows = str | list[list[str]]
 Terms = Annotated[
     str | Annotated[list[list[str]], Field(fail_fast=True)],
-    Must("to be a text with a term a row, or a list of pairs"),
+    Rule("to be a text with a term a row, or a list of pairs"),
     Field(
         description="terms and how they are translated: lines `term<TAB>translation`, or pairs; a "
         "first row `es<TAB>en` lets them serve both directions, a term alone stays as it is",
@@ -112,7 +112,7 @@ class RequestFields(BaseModel):
         name = str(error["loc"][0])
         if error["type"] in ("missing", "string_too_short", "is_instance_of"):
             raise RequestError(400, f"Invalid request: missing {name} parameter")
-        found = [m.be for m in cls.model_fields[name].metadata if isinstance(m, Must)]
+        found = [m.be for m in cls.model_fields[name].metadata if isinstance(m, Rule)]
         must = found[0].format(most=most) if found else "to be a string"
         raise RequestError(400, f"Invalid request: expected {name} {must}")
 
@@ -123,10 +123,10 @@ class Translate(RequestFields):
     q: Texts
     source: Left
     target: Right
-    format: Annotated[Literal["text", "html"], Must("to be text or html")] = "text"
+    format: Annotated[Literal["text", "html"], Rule("to be text or html")] = "text"
     alternatives: Annotated[
         int,
-        Must("from 0 to {most}"),
+        Rule("from 0 to {most}"),
         Field(ge=0, le=20, description="further translations of each text"),
     ] = 0
     spelling: Spelling = True
@@ -179,7 +179,7 @@ class Inspect(RequestFields):
     target: Right
     spelling: Spelling = True
     glossary: Terms = ""
-    attention: Maps = False
+    attention: AttentionFlag = False
 
 
 class Alternatives(RequestFields):
@@ -194,7 +194,7 @@ class Alternatives(RequestFields):
 class ContinueAfter(Alternatives):
     """A sentence and the beginning of its translation, for which the rest is wanted."""
 
-    attention: Maps = False
+    attention: AttentionFlag = False
 
 
 # Answers

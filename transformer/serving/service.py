@@ -9,8 +9,8 @@ from transformer.config import DecodeConfig
 from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
 from transformer.explain.alignment import Alternative, align, alternatives
-from transformer.serving.access import RequestError
-from transformer.serving.maps import Maps
+from transformer.serving.attention_maps import AttentionMaps
+from transformer.serving.authorization import RequestError
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.serving.schema import Detected, Language
 from transformer.text.glossary import Glossary
@@ -33,14 +33,14 @@ ALONE, ALIGNED = 1024, 4  # what a prefix or alternatives count for; times a sen
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
+class TextOptions:
     """How a text is read: whether slips are undone, and with which terms (None: the server's)."""
 
     spelling: bool = True
     glossary: Glossary | None = None
 
 
-AS_USUAL = Reading()
+DEFAULT_OPTIONS = TextOptions()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Service:
         observe: Observer = lambda size, seconds: None,
     ) -> None:
         self.directions = directions
-        self._decode, self._maps = decode, Maps(directions)
+        self._decode, self._maps = decode, AttentionMaps(directions)
         self.scheduler = Scheduler(
             self._work, cost=_cost, budget=BATCH_CHARS, max_waiting=max_waiting, observe=observe
         )
@@ -88,7 +88,7 @@ class Service:
         self._maps.close()
 
     async def translate(
-        self, texts: Sequence[str], pair: Pair, n_best: int = 1, how: Reading = AS_USUAL
+        self, texts: Sequence[str], pair: Pair, n_best: int = 1, how: TextOptions = DEFAULT_OPTIONS
     ) -> list[Translation]:
         """One translation a text, in order; raises QueueFull, SchedulerStopped or UserError."""
         decode = dataclasses.replace(
@@ -99,12 +99,12 @@ class Service:
         results = iter(await self._ask(("translate", pair, decode), sentences))
         return [layout.join(results, n_best) for layout in layouts]
 
-    def _layout(self, text: str, pair: Pair, how: Reading) -> Layout:
+    def _layout(self, text: str, pair: Pair, how: TextOptions) -> Layout:
         layout = self.directions.translator(pair).split(text, how.glossary)
         return layout if how.spelling else layout.as_typed()
 
     async def fill(
-        self, passages: Iterable[Passage], pair: Pair, how: Reading = AS_USUAL
+        self, passages: Iterable[Passage], pair: Pair, how: TextOptions = DEFAULT_OPTIONS
     ) -> Filled:
         """The translations of a file's passages, their marks in their places; and warnings."""
         return await fill(
@@ -118,7 +118,7 @@ class Service:
         text: str,
         pair: Pair,
         most: int | None = None,
-        how: Reading = AS_USUAL,
+        how: TextOptions = DEFAULT_OPTIONS,
         with_maps: bool = False,
     ) -> list[Part]:
         """The sentences of a text, aligned with their translations, and what is between them.

@@ -11,7 +11,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from transformer.serving.access import counted_as
+from transformer.serving.authorization import rate_key
 
 HEADER_SECONDS = 15.0  # for the headers of a request, from the end of the one before
 STALLED_SECONDS = 60.0  # that a client may take nothing of an answer
@@ -24,7 +24,7 @@ FULL = (
 log = logging.getLogger(__name__)
 
 
-class Connections:
+class ConnectionLimits:
     """The open connections, oldest first, and those of each address."""
 
     def __init__(self, most: int, most_of_address: int, is_proxy: Callable[[str], bool]) -> None:
@@ -35,7 +35,7 @@ class Connections:
 
     def enter(self, connection: "Protocol", host: str) -> bool:
         """Counts it; where there are too many, the one that has waited longest goes for it."""
-        address = counted_as(host)
+        address = rate_key(host)
         own = self._of_address.get(address, {})
         if len(own) >= self._most_of_address and not self._is_proxy(host):
             crowd = [*own]
@@ -62,9 +62,9 @@ class Connections:
 
 
 class Protocol(H11Protocol):
-    """A connection that must ask within a time, and take its answer; `open_to` binds it."""
+    """A connection that must ask within a time, and take its answer; `protocol_for` binds it."""
 
-    open_connections: Connections
+    open_connections: ConnectionLimits
     header_seconds, stalled_seconds = HEADER_SECONDS, STALLED_SECONDS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -123,12 +123,12 @@ class Protocol(H11Protocol):
             self._stalled.cancel()
 
 
-def open_to(open_connections: Connections) -> type[Protocol]:
+def protocol_for(open_connections: ConnectionLimits) -> type[Protocol]:
     """The protocol of a server that counts its connections there."""
     return type("Protocol", (Protocol,), {"open_connections": open_connections})
 
 
-def most_connections(wanted: int) -> int:
+def max_connections(wanted: int) -> int:
     """As many as wanted, if the system lets so many files be open; else fewer, and says so."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     n_open = len([*Path("/dev/fd").iterdir()])
@@ -150,7 +150,7 @@ def is_out_of_files(error: object) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
-class LoopErrors:
+class LoopExceptionHandler:
     """Tells what goes wrong in a loop outside any request, in a line that holds no text."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.documents.worker import IDLE, Process, jobs
 from transformer.explain.alignment import AlignedTranslation
-from transformer.serving.access import RequestError
+from transformer.serving.authorization import RequestError
 from transformer.translation.directions import Directions
 
 PATIENCE = 120.0  # seconds by the clock, on a busy machine, with the start of the process
@@ -41,12 +41,12 @@ class MappedTranslation(AlignedTranslation):
         return sum(getattr(self, kind).size for kind in KINDS)
 
 
-class Maps:
+class AttentionMaps:
     """Asks the process, for one sentence after the other."""
 
     def __init__(self, directions: Directions) -> None:
         self._opened = (*directions.folders.items(),), directions.device, directions.compute_type
-        self._process = Process("transformer.serving.maps")
+        self._process = Process("transformer.serving.attention_maps")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maps")
 
     async def of(

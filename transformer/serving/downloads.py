@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 
-from transformer.serving.access import RequestError
+from transformer.serving.authorization import RequestError
 
 KEPT_SECONDS, KEPT_BYTES = 1800, 2**26  # the oldest go first, the newest stays
 
@@ -14,7 +14,7 @@ _TOO_MUCH = """DELETE FROM files WHERE rowid < (SELECT MAX(rowid) FROM files) AN
     WHERE held > ?)"""
 
 
-class Outbox:
+class Downloads:
     """A private database of SQLite: its file has no name, and is gone with the process."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.serving.server import ES_EN, TEXT, Call
 from transformer.serving import api
-from transformer.serving.access import counted_as, new_key
+from transformer.serving.authorization import new_api_key, rate_key
 
 
 class Body:
@@ -37,7 +37,7 @@ def status_unread(client: Any, path: str = "/translate", **headers: str) -> int:
 
 
 def test_who_may_not_come_in_sends_no_body(make: Call, tmp_path: Path) -> None:
-    key = new_key(tmp_path / "keys", 1)
+    key = new_api_key(tmp_path / "keys", 1)
     few = {"char_limit": 1000, "batch_limit": 1, "glossary_limit": 1}
     client = make(begin=False, api_keys=str(tmp_path / "keys"), **few)
     assert status_unread(client, authorization="Bearer guess") == 403
@@ -68,7 +68,7 @@ JSON = {"content-type": "application/json"}
 
 
 def test_wrong_keys_are_slowed_and_right_ones_are_not(make: Call, tmp_path: Path) -> None:
-    key = new_key(tmp_path / "keys", 0)
+    key = new_api_key(tmp_path / "keys", 0)
     client = make(begin=False, api_keys=str(tmp_path / "keys"))
     found = [client.post("/detect", q=TEXT, api_key=f"{i}").status_code for i in range(12)]
     assert found == [403] * 10 + [429] * 2
@@ -79,7 +79,7 @@ def test_wrong_keys_are_slowed_and_right_ones_are_not(make: Call, tmp_path: Path
 
 
 def test_metrics_need_a_key_where_keys_are_needed(make: Call, tmp_path: Path) -> None:
-    key = new_key(tmp_path / "keys", 1)
+    key = new_api_key(tmp_path / "keys", 1)
     client = make(begin=False, api_keys=str(tmp_path / "keys"))
     assert client("GET", "/metrics").status_code == 403
     named = {"authorization": f"Bearer {key}"}
@@ -188,9 +188,9 @@ def test_addresses_of_files_are_the_servers(
 
 
 def test_a_network_of_ipv6_is_one_client() -> None:
-    assert counted_as("2001:db8::1") == counted_as("2001:db8::2:3") != counted_as("2001:db8:0:1::1")
-    assert counted_as("::ffff:10.0.0.1") == "10.0.0.1"
-    assert counted_as("unknown") == "unknown"
+    assert rate_key("2001:db8::1") == rate_key("2001:db8::2:3") != rate_key("2001:db8:0:1::1")
+    assert rate_key("::ffff:10.0.0.1") == "10.0.0.1"
+    assert rate_key("unknown") == "unknown"
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Keys:
+class ApiKeys:
     """The API keys of a file: a JSON object a line, with the hash of a key and its rate."""
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +47,7 @@ class Keys:
         return rates[0] if rates else None
 
 
-def new_key(path: Path, per_minute: int) -> str:
+def new_api_key(path: Path, per_minute: int) -> str:
     """Makes a key, adds its hash to a file of the owner alone, and gives the key, known to none."""
     key = secrets.token_urlsafe(32)
     entry = json.dumps({"sha256": _hash(key), "per_minute": per_minute})
@@ -64,7 +64,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def counted_as(address: str) -> str:
+def rate_key(address: str) -> str:
     """Whom an address stands for: of IPv6 the network of 64 bits, which one client has whole."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -76,7 +76,7 @@ def counted_as(address: str) -> str:
     return str(mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
-class Rates:
+class RateLimiter:
     """Counts the requests of each client in the last minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from transformer.config import ServeConfig
-from transformer.serving.access import Keys, Rates, RequestError, counted_as
+from transformer.serving.authorization import ApiKeys, RateLimiter, RequestError, rate_key
 from transformer.serving.schema import Upload
 
 N_WRONG = 10  # requests with a wrong key or none in a minute, after which an address must wait
@@ -38,17 +38,17 @@ def _key(request: Request) -> str:
 
 
 def _client(request: Request) -> str:
-    return counted_as(request.client.host) if request.client else "unknown"
+    return rate_key(request.client.host) if request.client else "unknown"
 
 
-class Admission:
+class Dispatcher:
     """Who may come in, how often, and how long an answer may take."""
 
     def __init__(self, limits: ServeConfig) -> None:
         self._limits = limits
-        self._keys = Keys(Path(limits.api_keys)) if limits.api_keys else None
-        self._rates, self._wrong = Rates(), Rates()
-        self.loops = Loops()
+        self._keys = ApiKeys(Path(limits.api_keys)) if limits.api_keys else None
+        self._rates, self._wrong = RateLimiter(), RateLimiter()
+        self.loops = EventLoopPool()
 
     def admit(self, request: Request) -> bool:
         """Whether the headers alone let a request in; refuses one that comes too often."""
@@ -59,7 +59,7 @@ class Admission:
         if key:
             self.admit_key(request, key)
         else:
-            self._slow(request, counts=False)
+            self._throttle_failed_logins(request, counts=False)
         return bool(key)
 
     def admit_key(self, request: Request, key: Any, counts: bool = True) -> None:
@@ -68,7 +68,7 @@ class Admission:
             return
         rate = self._keys.rate(key) if isinstance(key, str) and key else None
         if rate is None:
-            self._slow(request)
+            self._throttle_failed_logins(request)
             raise RequestError(403, "Invalid API key" if key else "an API key is needed: api_key")
         if counts:
             self._count(f"key {key}", rate)
@@ -77,7 +77,7 @@ class Admission:
         """Refuses a request without a key, where keys are needed; it is not counted."""
         self.admit_key(request, _key(request), counts=False)
 
-    def _slow(self, request: Request, counts: bool = True) -> None:
+    def _throttle_failed_logins(self, request: Request, counts: bool = True) -> None:
         wait = self._wrong.wait(_client(request), N_WRONG, counts)
         if wait > 0:
             raise RequestError(429, "Slowdown: too many requests without a key", wait)
@@ -137,7 +137,7 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-class Loops:
+class EventLoopPool:
     """Event loops in threads of their own, for what computes before or after it waits.
 
     Each coroutine runs on the loop that has the fewest. The loop of the connections never waits

@@ -22,11 +22,11 @@ from fastapi import FastAPI  # noqa: E402
 
 from transformer.config import ServeConfig, UserError  # noqa: E402
 from transformer.serving.app import serve  # noqa: E402
-from transformer.serving.connections import (  # noqa: E402
-    Connections,
-    LoopErrors,
+from transformer.serving.connection_limits import (  # noqa: E402
+    ConnectionLimits,
+    LoopExceptionHandler,
     Protocol,
-    open_to,
+    protocol_for,
 )
 
 Connect = Callable[[bytes], socket.socket]
@@ -44,7 +44,7 @@ async def large(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def connect() -> Iterator[Connect]:
     """Opens connections to a server that is short of patience, and sends something there."""
-    protocol = open_to(Connections(6, 4, lambda host: host == "127.0.0.9"))
+    protocol = protocol_for(ConnectionLimits(6, 4, lambda host: host == "127.0.0.9"))
     protocol.header_seconds = protocol.stalled_seconds = 0.5
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
@@ -143,7 +143,7 @@ class Busy:
 
 
 def test_where_all_are_busy_no_more_are_let_in() -> None:
-    connections = Connections(6, 4, lambda host: host == "10.0.0.1")
+    connections = ConnectionLimits(6, 4, lambda host: host == "10.0.0.1")
     first: list[Any] = [Busy() for _ in range(4)]
     assert all(connections.enter(each, "10.0.0.9") for each in first)
     assert not connections.enter(Busy(), "10.0.0.9")  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def test_where_all_are_busy_no_more_are_let_in() -> None:
 
 
 def test_what_goes_wrong_outside_a_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    told, loop = LoopErrors(), asyncio.new_event_loop()
+    told, loop = LoopExceptionHandler(), asyncio.new_event_loop()
     for error in (OSError(errno.EMFILE, "x"), OSError(errno.EMFILE, "x"), ValueError("secreto")):
         told(loop, {"message": "secreto", "exception": error})
     loop.close()

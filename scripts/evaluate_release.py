@@ -31,7 +31,7 @@ from transformer.flags import add_engine
 from transformer.text.casing import is_shouted
 from transformer.text.placeholders import find as find_tokens
 from transformer.translation.directions import Directions, load
-from transformer.translation.faults import faults
+from transformer.translation.quality_checks import find_issues
 from transformer.translation.translator import TextTranslator, Translation, Translator
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -101,7 +101,7 @@ def _form(source: str, translation: Translation) -> tuple[str, ...]:
     output, wrong = translation.text, list(translation.warnings)
     kept = [source[s.start : s.end] for s in find_tokens(source) if s.kind != "number"]
     kept += [c for c in source if c > "\u2027" and unicodedata.category(c) in ("So", "Lo")]
-    wrong += [str(fault) for fault in faults(source, output, kept) if str(fault) not in wrong]
+    wrong += [str(fault) for fault in find_issues(source, output, kept) if str(fault) not in wrong]
     if not any(map(str.isalpha, source)) and output != source:
         wrong.append("changed")
     if re.findall(r"^\s*|\t|\s*$", output) != re.findall(r"^\s*|\t|\s*$", source):
@@ -139,7 +139,7 @@ def lowered_bleu(system: TextTranslator, pairs: Pairs) -> float:
 
 def slices(system: Directions, pairs: Pairs) -> Iterator[tuple[str, ...]]:
     """Name, lines, BLEU without and with the guard, and what both lose to the plain text."""
-    systems = system.plain(system.available[0]), system.translator(system.available[0])
+    systems = system.unguarded(system.available[0]), system.translator(system.available[0])
     base = [lowered_bleu(each, pairs) for each in systems]
     for name, some in [("as it is", pairs), *rewritten(pairs)]:
         if some:
@@ -195,7 +195,7 @@ def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]
 def evaluated(system: Directions, args: argparse.Namespace) -> None:
     """Prints the report of one model for one direction."""
     (langs,) = system.available
-    plain = system.plain(langs)
+    plain = system.unguarded(langs)
     engine = plain.decoder.compute_type
     print(f"\n## {'-'.join(langs)}: {plain.name} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
@@ -229,7 +229,7 @@ def main(argv: list[str] | None = None) -> int:
         for model in args.model or [None]:
             system = load(model, device=args.device, compute_type=args.compute_type)
             for langs in system.available:
-                evaluated(system.only([langs]), args)
+                evaluated(system.select([langs]), args)
 
     return run_command(work, "evaluate_release")
 

@@ -235,8 +235,8 @@ def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfi
     from transformer.explain.trace import explained
 
     texts = list(_lines(args, args.input)[0])
-    (langs,) = opened.recognised(texts[:1]) or [opened.available[0]]
-    translator = opened.plain(langs)
+    (langs,) = opened.detect_directions(texts[:1]) or [opened.available[0]]
+    translator = opened.unguarded(langs)
     with open_output(args.output, resume=False, by="") as (write, *_):
         for line in explained(translator, texts, args.attention, args.explain, decode):
             write(line)
@@ -249,13 +249,15 @@ def _translate_lines(
     """Translates texts, or a file of lines in one language; with --per-line each in its own."""
     ends = deque[str]()
     lines, sample = _lines(args, source, ends)
-    langs = opened.usual(sample.splitlines()) if sample and not args.per_line else None
+    langs = (
+        opened.most_common_direction(sample.splitlines()) if sample and not args.per_line else None
+    )
     by = "--resume" if args.json or decode.n_best == 1 else ""
     with open_output(target, resume=args.resume, by=by) as (write, n_done, last):
         if progress.is_shown and source:
             with source.open("rb") as file:
                 progress.start(sum(1 for _ in file), n_done)
-        passed, before = opened.passed(lines, n_done)
+        passed, before = opened.skip_lines(lines, n_done)
         stream = opened.stream(itertools.chain(passed, lines), decode, langs, before=before)
         for _ in range(n_done - len(passed)):
             ends.popleft()

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scripts.benchmark.tables import environment, log, markdown
+from scripts.benchmark.tables import environment, markdown
 from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.decoding import native
@@ -22,15 +22,14 @@ from transformer.evaluation.metrics import bleu
 from transformer.translation.translator import Translation, Translator
 
 HEADS = ("test set", "decoded by", "BLEU", "to the model", "the plain model's tokens")
-PLAIN = "plain model"
 
 
-def decoders(plain: Translator) -> dict[str, Callable[[], Decoder]]:
-    """Return what opens each decoder, by name; it packs the weights when it is called."""
+def ways(plain: Translator) -> dict[str, Callable[[], Decoder]]:
+    """What decodes, by name; each packs the weights when it is called."""
     model = plain.model
     found: dict[str, Callable[[], Decoder]] = {
-        PLAIN: lambda: BatchDecoder(model, "float32"),
-        f"{PLAIN}, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
+        "plain model": lambda: BatchDecoder(model, "float32"),
+        "plain model, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
     }
     if native.library() is not None and native.fits(model.config):
         found["float32"] = lambda: model_decoder(model, "float32")
@@ -41,35 +40,36 @@ def decoders(plain: Translator) -> dict[str, Callable[[], Decoder]]:
 def rows(
     sets: Sequence[TestSet], translations: Mapping[str, Sequence[Translation]]
 ) -> Iterator[list[str]]:
-    """Yield a row for each test set and decoder: BLEU, its difference, sentences that are the same.
+    """By test set and way: BLEU, its difference to the model, how many sentences are the same.
 
-    `translations` has those of all sets, one set after the other.
+    `found` has the translations of all sets, one set after the other.
     """
     start = 0
     for test_set in sets:
         end = start + len(test_set.sources)
-        expected = translations[PLAIN][start:end]
-        base = bleu([result.text for result in expected], test_set.references)
-        for name, results in translations.items():
-            part = results[start:end]
-            score = bleu([result.text for result in part], test_set.references)
-            same = sum(a.tokens == b.tokens for a, b in zip(part, expected, strict=True))
-            shown = f"{score:.2f}", f"{score - base:+.2f}", f"{same:,} of {end - start:,}"
-            yield [test_set.name, name, *shown]
+        parts = {name: every[start:end] for name, every in translations.items()}
+        scores = {name: bleu([r.text for r in p], test_set.references) for name, p in parts.items()}
+        tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
+        for name, score in scores.items():
+            same = sum(a == b for a, b in zip(tokens[name], tokens["plain model"], strict=True))
+            gap, n_same = score - scores["plain model"], f"{same:,} of {end - start:,}"
+            yield [test_set.name, name, f"{score:.2f}", f"{gap:+.2f}", n_same]
         start = end
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Translate with each decoder and print the table."""
+    """Translates with each way and prints the table."""
     plain = Translator.load(args.model, "cpu", "float32")
-    langs, names = (plain.src_lang, plain.tgt_lang), set_names(args.test)
+    langs = plain.src_lang, plain.tgt_lang
+    names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
     sources = [source for test_set in sets for source in test_set.sources]
-    decode, translations = DecodeConfig(beam_size=args.beam_size, scores=False), {}
-    for name, open_decoder in decoders(plain).items():
-        plain.decoder = open_decoder()
+    translations = {}
+    decode = DecodeConfig(beam_size=args.beam_size, scores=False)
+    for name, packed in ways(plain).items():
+        plain.decoder = packed()
         translations[name] = plain.translate(sources, decode)
-        log(f"{name}: {len(sources):,} sentences")
+        print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
     beams = f"{args.beam_size} beams" if args.beam_size > 1 else "greedy"
     print(f"{'-'.join(langs)}: {args.model}, {beams}; {environment()}\n")
     print(markdown(HEADS, rows(sets, translations)))
@@ -78,7 +78,7 @@ def compare(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+    """Runs the command; returns its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder")

@@ -27,7 +27,7 @@ def released(model: str | None) -> tuple[Translator, str]:
     directions = load(model, device="cpu", compute_type="float32", guard=False)
     folder = find(directions.folders[LANGS])
     digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
-    return directions.plain(LANGS), digest
+    return directions.unguarded(LANGS), digest
 
 
 @torch.inference_mode()

@@ -36,7 +36,7 @@ def translator(
     model = make_model(
         vocab_size=phrase_tokenizer.vocab_size, max_len=64, n_decoder_layers=3, norm=request.param
     )
-    return Translator.of(model, phrase_tokenizer, ("es", "en"), "float32")
+    return Translator.from_model(model, phrase_tokenizer, ("es", "en"), "float32")
 
 
 @pytest.fixture

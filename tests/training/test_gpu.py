@@ -74,7 +74,7 @@ def test_translations_are_those_of_a_cpu(
     said = {}
     for device in ("cuda", "cpu"):
         model = trainer.averaged.to(device)
-        translator = Translator.of(model, phrase_tokenizer, ("es", "en"), "float32")
+        translator = Translator.from_model(model, phrase_tokenizer, ("es", "en"), "float32")
         said[device] = [result.text for result in translator.translate(sources)]
     equal = sum(a == b for a, b in zip(said["cuda"], said["cpu"], strict=True))
     assert equal >= 38  # a tie may fall either way

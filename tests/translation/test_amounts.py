@@ -89,7 +89,7 @@ def plain(random_checkpoint: Path) -> Translator:
 def released() -> dict[str, GuardedTranslator]:
     model = Translator.load(ROOT / "checkpoints" / "both", "cpu")
     ways = {"es": ("en", "es"), "en": ("es", "en")}
-    return {to: GuardedTranslator(model.towards(langs)) for to, langs in ways.items()}
+    return {to: GuardedTranslator(model.for_direction(langs)) for to, langs in ways.items()}
 
 
 def test_whatever_a_model_makes_of_times_they_come_out(plain: Translator) -> None:

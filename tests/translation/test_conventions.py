@@ -2,7 +2,12 @@
 
 import pytest
 
-from transformer.translation.conventions import amounts, converted, usual, written
+from transformer.translation.conventions import (
+    convert_amount,
+    find_amounts,
+    localize,
+    normalize_source,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,7 +21,7 @@ from transformer.translation.conventions import amounts, converted, usual, writt
     ],
 )
 def test_a_text_gets_the_spelling_of_a_corpus(lang: str, text: str, expected: str) -> None:
-    assert usual(text, lang) == expected
+    assert normalize_source(text, lang) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,14 +43,14 @@ def test_a_text_gets_the_spelling_of_a_corpus(lang: str, text: str, expected: st
     ],
 )
 def test_an_amount_is_converted_by_rule(lang: str, amount: str, expected: str) -> None:
-    assert converted(amount, lang) == expected
+    assert convert_amount(amount, lang) == expected
 
 
 def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
     text = "It costs $5.99/lb, 20% off, until 5 p.m. on 3/4."
-    found = [text[a:b] for a, b in amounts(text, {"$", "%", "5 p.m.", "3/4"})]
+    found = [text[a:b] for a, b in find_amounts(text, {"$", "%", "5 p.m.", "3/4"})]
     assert found == ["$5.99", "20%", "5 p.m.", "3/4"]
-    assert amounts(text, {"€"}) == []
+    assert find_amounts(text, {"€"}) == []
 
 
 @pytest.mark.parametrize(
@@ -59,12 +64,12 @@ def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
     ],
 )  # fmt: skip
 def test_an_ordinal_stays_one(source: str, output: str, expected: str) -> None:
-    assert written(source, output, "es") == expected
+    assert localize(source, output, "es") == expected
 
 
 def test_the_quotation_marks_of_what_is_kept_stay() -> None:
     kept = ('`echo "a"`',)
-    assert written('Type `echo "a"` now.', 'Teclea `echo "a"` ya.', "es", kept) == (
+    assert localize('Type `echo "a"` now.', 'Teclea `echo "a"` ya.', "es", kept) == (
         'Teclea `echo "a"` ya.'
     )
-    assert written('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."
+    assert localize('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."

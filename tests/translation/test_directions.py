@@ -98,8 +98,8 @@ def test_one_direction_takes_all_texts(random_checkpoint: Path) -> None:
 
 def test_of_the_released_models_all_are_loaded_or_those_asked_for(both: Directions) -> None:
     assert both.available == (ES, EN)
-    assert both.only([EN]).available == (EN,)
-    assert both.only([EN]).translate(["El gato ve la casa."])[0].langs == EN
+    assert both.select([EN]).available == (EN,)
+    assert both.select([EN]).translate(["El gato ve la casa."])[0].langs == EN
 
 
 def test_without_a_released_model_there_is_nothing_to_load(

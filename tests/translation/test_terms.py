@@ -62,7 +62,7 @@ def test_many_terms_are_all_there_and_candidates_have_them_too(opened: Direction
 def test_a_glossary_of_a_call_takes_the_place_of_that_of_all(opened: Directions) -> None:
     own = Glossary.parse("perro\tmutt")
     assert "mutt" in opened.translate(["El perro come."], glossary=own)[0].text
-    assert "hound" in opened.only([("es", "en")]).translate(["El perro come."])[0].text
+    assert "hound" in opened.select([("es", "en")]).translate(["El perro come."])[0].text
 
 
 def test_without_the_guard_there_is_no_glossary(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_without_the_guard_there_is_no_glossary(tmp_path: Path) -> None:
         load(model, guard=False, glossary=file)
     assert "hound" in load(model, glossary=file).translate(["El perro come."])[0].text
     with pytest.raises(UserError, match="expected a translator with its guard"):
-        load(model, device="cpu").plain(("es", "en")).translate(["x"], glossary=Glossary(()))
+        load(model, device="cpu").unguarded(("es", "en")).translate(["x"], glossary=Glossary(()))
 
 
 @pytest.mark.parametrize("says", ["Nothing at all", f"{SLOTS[0]} or {SLOTS[0]}", "hound hound"])

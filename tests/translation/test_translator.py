@@ -171,7 +171,7 @@ def test_a_character_that_fits_no_model_is_an_error(phrase_tokenizer: Tokenizer)
         vocab_size=phrase_tokenizer.vocab_size, d_model=4, n_heads=1, n_encoder_layers=1,
         n_decoder_layers=1, d_ff=4, max_len=4,
     )  # fmt: skip
-    small = Translator.of(Transformer(config), phrase_tokenizer, ("es", "en"))
+    small = Translator.from_model(Transformer(config), phrase_tokenizer, ("es", "en"))
     with pytest.raises(UserError, match="expected room for a character, but '中'"):
         small.translate(["中"])
 

@@ -119,13 +119,13 @@ def translate_document(
     document = formats.read(content, job.ending, options)
     passages, named = document.passages, document.about
     started(len(passages))
-    source, target = opened.usual([passage.text for passage in passages[:SAMPLE]])
+    source, target = opened.most_common_direction([passage.text for passage in passages[:SAMPLE]])
     for direction in opened.available:  # what a file names is surer than what it looks like
         if (direction[0] if named.source else direction[1]) == language_code(
             named.source or named.target
         ):
             source, target = direction
-    translator, plain = opened.translator((source, target)), opened.plain((source, target))
+    translator, plain = opened.translator((source, target)), opened.unguarded((source, target))
     warnings = dict.fromkeys((*named.notes, *formats.notes(content, job.ending, options)))
 
     def translate(texts: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from transformer.evaluation.metrics import (
     scores,
     sentence_chrf,
 )
-from transformer.translation.faults import faults
+from transformer.translation.quality_checks import find_issues
 
 COUNTED_FAULTS = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
 SEED = 1  # of the sentences that are drawn
@@ -228,7 +228,7 @@ def fault_indices(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str
     """Where each fault that is counted stands, by its code."""
     places: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS}
     for i, pair in enumerate(zip(sources, hypotheses, strict=True)):
-        for code in {fault.code for fault in faults(*pair)} & places.keys():
+        for code in {fault.code for fault in find_issues(*pair)} & places.keys():
             places[code].append(i)
     return places
 

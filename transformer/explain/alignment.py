@@ -69,7 +69,7 @@ class AlignedTranslation:
 
 def can_align(translator: Translator, text: str) -> bool:
     """Whether a text is one sentence that the model takes at once."""
-    return 0 < len(translator.source_ids(text)) < translator.longest
+    return 0 < len(translator.source_ids(text)) < translator.max_source_len
 
 
 def align(
@@ -139,10 +139,10 @@ def alternatives(
 def _source(translator: Translator, text: str) -> list[int]:
     """The ids of one sentence; UserError where there is none or where it is too long."""
     ids = translator.source_ids(text)
-    if not 0 < len(ids) < translator.longest:
+    if not 0 < len(ids) < translator.max_source_len:
         raise UserError(
-            f"expected one sentence of 1 to {translator.longest - 1} pieces, got {len(ids)}: "
-            "look into one sentence at a time"
+            f"expected one sentence of 1 to {translator.max_source_len - 1} pieces, "
+            f"got {len(ids)}: look into one sentence at a time"
         )
     return ids
 

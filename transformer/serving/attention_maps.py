@@ -87,7 +87,7 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 
     opened, langs, *asked = pickle.loads(job)
     try:
-        traced = trace(_directions(*opened).plain(langs), *asked)
+        traced = trace(_directions(*opened).unguarded(langs), *asked)
     except UserError as error:
         return error
     fields = {field.name: getattr(traced, field.name) for field in dataclasses.fields(traced)}

@@ -17,7 +17,7 @@ from transformer.text.glossary import Glossary
 from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
-from transformer.translation.faults import term_pattern
+from transformer.translation.quality_checks import term_pattern
 from transformer.translation.translator import (
     GREEDY,
     Layout,
@@ -101,7 +101,7 @@ class Service:
 
     def _layout(self, text: str, pair: Pair, how: TextOptions) -> Layout:
         layout = self.directions.translator(pair).split(text, how.glossary)
-        return layout if how.spelling else layout.as_typed()
+        return layout if how.spelling else layout.without_corrections()
 
     async def fill(
         self, passages: Iterable[Passage], pair: Pair, how: TextOptions = DEFAULT_OPTIONS
@@ -173,7 +173,7 @@ class Service:
         opened = self.directions.translator(pair)
         if kind == "translate":
             return opened.translate_segments(items, rest[0])
-        translator = self.directions.plain(pair)
+        translator = self.directions.unguarded(pair)
         if kind == "alternatives":
             return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
         return self._inspected(opened, translator, items)

@@ -83,7 +83,9 @@ class Validation:
             if not pairs:
                 return scores
             sources, references = zip(*pairs, strict=True)
-            translator = Translator.of(model, self.tokenizer, langs, "float32", self.directions)
+            translator = Translator.from_model(
+                model, self.tokenizer, langs, "float32", self.directions
+            )
             results = translator.translate(sources)
             texts = [result.text for result in results]
             each["-".join(langs)] = bleu(texts, references)

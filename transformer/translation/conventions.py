@@ -15,8 +15,8 @@ from transformer.text.quotes import restyled
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 # A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
-_UNUSUAL = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
-_UNUSUAL |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
+_REPLACEMENTS = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
+_REPLACEMENTS |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
 
 # Times in spellings that a corpus hardly has: 18h30, 6.30 h, 22:00 hrs, 5PM.
 _CLOCK = re.compile(
@@ -29,7 +29,7 @@ _AMOUNT = re.compile(
     r"(?<![\w.,:/-])(?P<before>(?:US|[ACR])?[$€£¥]\s?)?(?P<number>\d+(?:[.,]\d+)*)"
     r"(?P<scale>\s?(?:[kKM]|mn|bn)\b)?(?P<after>\s?[$€£¥%])?(?!\d|[.,:/-]\d)"
 )
-_TOLD = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as a fault names it
+_AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as a fault names it
 _QUOTED = re.compile(r"[\"'«»“”‘’]")
 _NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
 _PAUSE = re.compile(r"[,;:](?=\s)")
@@ -43,15 +43,15 @@ _BARE = re.compile(
 _FEMININE = re.compile(r"(?si:.*\b(?:(las?|una|esta)|el|los|un|este|del|al|su|mi)\b)")
 
 
-def usual(text: str, lang: str) -> str:
+def normalize_source(text: str, lang: str) -> str:
     """A text with the signs that a corpus has: 180 °C, n.º 5, página 12, no soft hyphens."""
     text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
-    text = unicodedata.normalize("NFC", text.translate(_UNUSUAL))
+    text = unicodedata.normalize("NFC", text.translate(_REPLACEMENTS))
     text = abbreviations.spelt_out(text, lang)
-    return _CLOCK.sub(lambda found: _respelt(found, lang), text)
+    return _CLOCK.sub(lambda found: _rewrite_clock(found, lang), text)
 
 
-def _respelt(found: re.Match[str], lang: str) -> str:
+def _rewrite_clock(found: re.Match[str], lang: str) -> str:
     hour, minute = found["h"] or found["hour"], found["m"] or found["minute"]
     if found["half"]:
         half = found["half"].lower() + (".m." if lang == "en" else ". m.")
@@ -61,20 +61,20 @@ def _respelt(found: re.Match[str], lang: str) -> str:
     return f"{hour}:{minute}" + " h" * (found["h"] is None) if minute else f"{hour} h"
 
 
-def amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
+def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
     """Where those times, sums and numbers stand that are lost, or of which a sign is."""
     found = [(clock.start, clock.end) for clock in clocks.find_clocks(text)]
     spans = [(start, end) for start, end in found if text[start:end] in lost]
     found = spans + [match.span() for match in _AMOUNT.finditer(text)]
     found += [(span.start, span.end) for span in find(text) if span.kind == "number"]
     for start, end in found[len(spans) :]:
-        told = {text[start:end], *_TOLD.findall(text[start:end])}
+        told = {text[start:end], *_AMOUNT_PART.findall(text[start:end])}
         if not told.isdisjoint(lost) and not any(a < end and start < b for a, b in spans):
             spans.append((start, end))
     return sorted(spans)
 
 
-def converted(amount: str, lang: str) -> str:
+def convert_amount(amount: str, lang: str) -> str:
     """A time, a sum or a number as the target language writes it: $1,500.50 -> 1.500,50 $."""
     times = clocks.find_clocks(amount)
     if times and (times[0].start, times[0].end) == (0, len(amount)):
@@ -82,14 +82,14 @@ def converted(amount: str, lang: str) -> str:
     parts = _AMOUNT.fullmatch(amount)
     if parts is None:
         return amount
-    number = _other_separators(parts["number"], lang)
+    number = _convert_separators(parts["number"], lang)
     sign, scale = (parts["before"] or parts["after"] or "").strip(), parts["scale"] or ""
     if sign == "%":
         return f"{number}%"
     return f"{number}{scale} {sign}".rstrip() if lang == "es" else f"{sign}{number}{scale}"
 
 
-def _other_separators(number: str, lang: str) -> str:
+def _convert_separators(number: str, lang: str) -> str:
     """A number of the other language in the separators of this one; what is none of its stays."""
     point, comma = (",", ".") if lang == "en" else (".", ",")  # of the source
     grouped = re.fullmatch(rf"\d{{1,3}}(?:[{comma}]\d{{3}})+(?:[{point}]\d+)?", number)
@@ -98,7 +98,7 @@ def _other_separators(number: str, lang: str) -> str:
     return number
 
 
-def written(source: str, text: str, lang: str, kept: Collection[str] = ()) -> str:
+def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> str:
     """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
 
     The pieces have no º, and a model guesses times. The marks of what is kept stay.
@@ -107,7 +107,7 @@ def written(source: str, text: str, lang: str, kept: Collection[str] = ()) -> st
     if not any(_QUOTED.search(token) for token in kept):  # of a tag, of code
         text = restyled(source, text, lang)
     if source.count(";") > text.count(";"):
-        text = _with_semicolons(source, text)
+        text = _restore_semicolons(source, text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
         text = text[1:]
     if lang != "es":
@@ -117,10 +117,10 @@ def written(source: str, text: str, lang: str, kept: Collection[str] = ()) -> st
             lambda found: found[0] if found[0] in source else f"{found[1]}.{_SIGN[found[2]]}", text
         )
     nth = {*_NTH.findall(source)}
-    return _ordinal(text, nth) if nth else text
+    return _mark_ordinals(text, nth) if nth else text
 
 
-def _with_semicolons(source: str, text: str) -> str:
+def _restore_semicolons(source: str, text: str) -> str:
     """A translation with the semicolons of its source, where each has its mark in it."""
     marks = _PAUSE.findall(source)
     if len(marks) != len(_PAUSE.findall(text)):
@@ -129,7 +129,7 @@ def _with_semicolons(source: str, text: str) -> str:
     return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
-def _ordinal(text: str, nth: set[str]) -> str:
+def _mark_ordinals(text: str, nth: set[str]) -> str:
     """A Spanish text with ordinals for some of its numbers: la puerta 2 -> la puerta 2.ª."""
 
     def sign(found: re.Match[str]) -> str:

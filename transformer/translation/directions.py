@@ -79,7 +79,7 @@ class Directions:
         """All but the open models: a copy, or another process, opens its own."""
         return {**self.__dict__, "_open": {}}
 
-    def only(self, directions: Iterable[Direction]) -> Self:
+    def select(self, directions: Iterable[Direction]) -> Self:
         """The same models for some of their directions."""
         folders = {langs: self.folders[langs] for langs in directions}
         return type(self)(
@@ -99,18 +99,20 @@ class Directions:
             folder = self.folders[langs]
             same = [pair for pair in self._open if self.folders[pair] == folder]
             if same:  # one model serves both
-                opened = self.plain(same[0]).towards(langs)
+                opened = self.unguarded(same[0]).for_direction(langs)
             else:
                 opened = Translator.load(folder, self.device, self.compute_type, langs)
             self._open[langs] = GuardedTranslator(opened, self.glossary) if self.guard else opened
         return self._open[langs]
 
-    def plain(self, langs: Direction) -> Translator:
+    def unguarded(self, langs: Direction) -> Translator:
         """The model of a direction without the guard around it."""
         opened = self.translator(langs)
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
-    def recognised(self, texts: Sequence[str], before: Direction | None = None) -> list[Direction]:
+    def detect_directions(
+        self, texts: Sequence[str], before: Direction | None = None
+    ) -> list[Direction]:
         """The direction of each text; an undecided one goes the way of the text before it.
 
         Where there is one direction only, it is that of all texts.
@@ -127,22 +129,24 @@ class Directions:
             directions.append(current)
         return directions
 
-    def usual(self, texts: Sequence[str]) -> Direction:
+    def most_common_direction(self, texts: Sequence[str]) -> Direction:
         """The direction of most of the texts of a file."""
-        return Counter(self.recognised(texts) or self.available).most_common(1)[0][0]
+        return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
-    def passed(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
+    def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
         """The last of n texts, and the direction of the one before; UserError for fewer."""
         before: Direction | None = None
         last: list[str] = []
         for i in range(n):
             for text in last:
-                (before,) = self.recognised([text], before)
+                (before,) = self.detect_directions([text], before)
             if not (last := [*itertools.islice(texts, 1)]):
                 raise UserError(f"expected an input with the {n} lines that are done, got {i}")
         return last, before
 
-    def asked(self, langs: Direction | str | None, to: str | None) -> Direction | None:
+    def requested_direction(
+        self, langs: Direction | str | None, to: str | None
+    ) -> Direction | None:
         """The direction that a call names: as ("es", "en"), as "es-en" or by its target.
 
         UserError for one that is not served.
@@ -199,14 +203,16 @@ class Directions:
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)
-        found = self._translated(check_texts(texts), decode, self.asked(langs, to), before, terms)
+        found = self._translated(
+            check_texts(texts), decode, self.requested_direction(langs, to), before, terms
+        )
         return found[0] if isinstance(texts, str) else found
 
     def _translated(
         self, texts: Sequence[str], decode: DecodeConfig, langs: Direction | None,
         before: Direction | None, glossary: Glossary | None = None,
     ) -> list[Translation]:  # fmt: skip
-        each = [langs] * len(texts) if langs else self.recognised(texts, before)
+        each = [langs] * len(texts) if langs else self.detect_directions(texts, before)
         results: list[Translation | None] = [None] * len(texts)
         for direction in dict.fromkeys(each):
             places = [i for i, own in enumerate(each) if own == direction]
@@ -231,7 +237,7 @@ class Directions:
 
         Those that are there are translated together; two windows at most are read ahead.
         """
-        decode, asked = search_config(decode, search), self.asked(langs, to)
+        decode, asked = search_config(decode, search), self.requested_direction(langs, to)
         for batch in arrival_batches(lines, window):
             results = self._translated(batch, decode, asked, before)
             before = results[-1].langs

@@ -24,10 +24,14 @@ from transformer.text.names import find_people
 from transformer.text.placeholders import find, overlapping
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
-from transformer.translation import preprocess
-from transformer.translation.conventions import amounts, converted, usual, written
-from transformer.translation.faults import Fault, faults, n_times, severity
+from transformer.translation import conventions, preprocess
 from transformer.translation.preprocess import ModelInput, SourceSentence
+from transformer.translation.quality_checks import (
+    QualityIssue,
+    count_term,
+    find_issues,
+    total_severity,
+)
 from transformer.translation.translator import (
     GREEDY,
     Candidate,
@@ -35,22 +39,25 @@ from transformer.translation.translator import (
     TextTranslator,
     Translation,
     Translator,
-    combined,
+    combine_candidates,
 )
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
-SURER = 0.5  # nats a token, by which a model must be surer of slots than of the words of terms
+# Nats a token by which a model must be surer of slots than of the words of terms.
+SLOT_MARGIN = 0.5
 # Nats a piece, below which little is right: with the released model 0.5 % of everyday sentences and
 # 14 to 22 % of those in French, Italian, Portuguese or Catalan. A few pieces have such means where
 # they are right, too.
-HOPELESS, FEWEST = -1.0, 4
-UNSURE = Fault("unsure", 1)
+MIN_LOG_PROB, MIN_TOKENS = -1.0, 4
+UNSURE = QualityIssue("unsure", 1)
 # Tried again, but not told of: the word may be a rare one, the time is put right.
-INVENTED, GUESSED = "invented word", Fault("time guessed", 1)
+INVENTED, GUESSED = "invented word", QualityIssue("time guessed", 1)
 Spans = list[tuple[int, int]]
-Way = Callable[[SourceSentence, Sequence[Fault]], ModelInput]
 Candidates = tuple[Candidate, ...]
-Ranked = tuple[Candidates, tuple[Fault, ...]]  # the faults are those of the first candidate
+Results = list[Candidates]
+Issues = tuple[QualityIssue, ...]
+RetryStrategy = Callable[[SourceSentence, Issues], ModelInput]
+RankedCandidates = tuple[Candidates, Issues]  # the issues are those of the first candidate
 
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
@@ -77,7 +84,7 @@ class GuardedTranslator(TextTranslator):
         self.src_lang, self.tgt_lang = translator.src_lang, translator.tgt_lang
         self.name = translator.name
         self.has_slots = translator.tokenizer.has_slots
-        self._foreign = foreign(translator.tokenizer)
+        self._foreign = unwritable(translator.tokenizer)
 
     @property
     def device(self) -> str:
@@ -85,75 +92,77 @@ class GuardedTranslator(TextTranslator):
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
         """The sentences of a text, with what is kept in each and the terms of a glossary."""
-        kept, glossary = self._spans(text), glossary or self.glossary
+        kept, glossary = self._protected_spans(text), glossary or self.glossary
         terms = glossary.terms((self.src_lang, self.tgt_lang)).find(text, kept) if glossary else ()
         if terms and kept:
             kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
         layout = Layout.split(text, self.src_lang, kept, terms)
         if layout.sentences or not spelling.is_unread(text):
             return layout
-        return dataclasses.replace(layout, doubts=(self._is_no_source,))
+        return dataclasses.replace(layout, source_warnings=(self._foreign_warning,))
 
     @property
-    def _is_no_source(self) -> str:
+    def _foreign_warning(self) -> str:
         return f"does not read like {NAMES.get(self.src_lang, self.src_lang)}"
 
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         """One translation for each sentence, in order, with warnings of slips and faults."""
-        read = [self._read(sentence) for sentence in sentences]
+        parsed = [self._prepare(sentence) for sentence in sentences]
         return [
             Translation(
                 source=sentence.text,
                 candidates=candidates,
                 warnings=(
-                    *self._doubts(source),
+                    *self._source_warnings(source),
                     *(str(fault) for fault in wrong if fault.code not in (INVENTED, GUESSED.code)),
                 ),
             )
             for sentence, source, (candidates, wrong) in zip(
-                sentences, read, self._best(read, decode), strict=True
+                sentences, parsed, self._search(parsed, decode), strict=True
             )
         ]
 
-    def _doubts(self, sentence: SourceSentence) -> list[str]:
+    def _source_warnings(self, sentence: SourceSentence) -> list[str]:
         """What is said of a source: its slips, and that it seems to be in another language."""
         said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
-        doubts = [f"spelling: {slip}" for slip in sentence.slips]
-        if sentence.is_left or spelling.is_foreign(said, self.src_lang):
-            doubts.append(self._is_no_source)
-        return doubts
+        warnings = [f"spelling: {slip}" for slip in sentence.typos]
+        if sentence.is_untranslatable or spelling.is_foreign(said, self.src_lang):
+            warnings.append(self._foreign_warning)
+        return warnings
 
-    def _read(self, sentence: Segment) -> SourceSentence:
+    def _prepare(self, sentence: Segment) -> SourceSentence:
         text, spans = sentence.text, sentence.kept
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
-        read = preprocess.read(text, spans, "".join(edges), sentence.terms)
+        parsed = preprocess.parse_sentence(text, spans, "".join(edges), sentence.terms)
         parts = tuple(
-            (part if is_kept else usual(part, self.src_lang), is_kept)
-            for part, is_kept in read.parts
+            (part if is_kept else conventions.normalize_source(part, self.src_lang), is_kept)
+            for part, is_kept in parsed.parts
         )
-        spelt = self._spelt(dataclasses.replace(read, parts=parts), sentence.is_as_typed)
-        if not sentence.terms and self._is_left(text, spelt):
-            return SourceSentence(((text, True),), is_left=True)
+        spelt = self._correct_spelling(
+            dataclasses.replace(parsed, parts=parts), sentence.is_as_typed
+        )
+        if not sentence.terms and self._stays_untranslated(text, spelt):
+            return SourceSentence(((text, True),), is_untranslatable=True)
         return spelt
 
-    def _is_left(self, typed: str, sentence: SourceSentence) -> bool:
+    def _stays_untranslated(self, typed: str, sentence: SourceSentence) -> bool:
         """Whether a sentence stays as it is: in a third language, or in the target's already."""
         said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
         return spelling.is_foreign(said, self.src_lang, spelling.LEFT) or (
             is_already(said if sentence.kept else typed, self.src_lang, self.tgt_lang)
         )
 
-    def _spelt(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
+    def _correct_spelling(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = spelling.restore_accents(typed) if self.src_lang == "es" else typed
-        slips: list[str] = []
+        typos: list[str] = []
         if not (sentence.style or is_as_typed):  # a name in capitals has small letters now
-            text, slips = spelling.correct(text, self.src_lang, self._n_pieces)
+            text, typos = spelling.correct(text, self.src_lang, self._n_pieces)
         if text == typed:
             return sentence
         texts = text.split(SLOTS[0])
@@ -161,12 +170,12 @@ class GuardedTranslator(TextTranslator):
         for kept, after in zip(sentence.kept, texts[1:], strict=True):
             parts += [(kept, True), (after, False)]
         filled = tuple(part for part in parts if part[0])
-        return dataclasses.replace(sentence, parts=filled, slips=tuple(slips))
+        return dataclasses.replace(sentence, parts=filled, typos=tuple(typos))
 
     def _n_pieces(self, word: str) -> int:
         return len(self.translator.tokenizer.encode(word))
 
-    def _spans(self, text: str) -> Spans:
+    def _protected_spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
         found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
@@ -179,35 +188,37 @@ class GuardedTranslator(TextTranslator):
                 spans.append(run.span())
         return sorted(spans)
 
-    def _first(self, sentence: SourceSentence) -> ModelInput:
+    def _model_input(self, sentence: SourceSentence) -> ModelInput:
         apart = (
-            sentence.is_left
+            sentence.is_untranslatable
             or any(map(is_message, sentence.kept))
             or (not self.has_slots and any(map(self._foreign.search, sentence.kept)))
         )
         if apart or preprocess.is_all_terms(sentence):
-            return preprocess.between_placeholders(sentence)
-        return preprocess.masked(sentence, self.has_slots)
+            return preprocess.split_at_placeholders(sentence)
+        return preprocess.mask(sentence, self.has_slots)
 
-    def _best(self, sentences: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
+    def _search(
+        self, sentences: Sequence[SourceSentence], decode: DecodeConfig
+    ) -> list[RankedCandidates]:
         """The candidates of each sentence with the faults of the first one, the best found."""
-        inputs = [self._first(sentence) for sentence in sentences]
+        inputs = [self._model_input(sentence) for sentence in sentences]
         others = {
             i: model_input
             for i, sentence in enumerate(sentences)
-            if (model_input := preprocess.recased(sentence, self.has_slots))
+            if (model_input := preprocess.recase(sentence, self.has_slots))
         }
         config = dataclasses.replace(decode, scores=True)
-        results = iter(self._run([*inputs, *others.values()], config))
-        best = [self._ranked(sentence, next(results)) for sentence in sentences]
+        results = iter(self._translate_inputs([*inputs, *others.values()], config))
+        best = [self._rank(sentence, next(results)) for sentence in sentences]
         for i, candidates in zip(others, results, strict=True):
             # Few words stand alone in a corpus, in one form mostly, and few titles; the score
             # keeps names as such.
             first, other = best[i][0][0].text.lower(), candidates[0].text.lower()
             if other in (first, sentences[i].text.lower()):
                 continue  # the same; or what is no name was taken for one
-            both = best[i], self._ranked(sentences[i], candidates)
-            best[i] = min(both, key=lambda result: (severity(result[1]), -result[0][0].score))
+            both = best[i], self._rank(sentences[i], candidates)
+            best[i] = min(both, key=lambda result: (total_severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
         for searched in (config, wide):
@@ -217,73 +228,75 @@ class GuardedTranslator(TextTranslator):
 
             placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)
             for i, candidates in zip(waiting, placed, strict=True):
-                ranked, wrong = self._ranked(sentences[i], candidates)
-                best[i] = _likelier(sentences[i], best[i], (ranked[: decode.n_best], wrong))
+                ranked, wrong = self._rank(sentences[i], candidates)
+                found = ranked[: decode.n_best], wrong
+                best[i] = _choose_term_placement(sentences[i], best[i], found)
             waiting = [i for i in waiting if best[i][1]]
-        return self._retried(sentences, best, wide, decode.n_best)
+        return self._retry(sentences, best, wide, decode.n_best)
 
-    def _retried(
+    def _retry(
         self,
         sentences: Sequence[SourceSentence],
-        best: list[Ranked],
+        best: list[RankedCandidates],
         decode: DecodeConfig,
         n_best: int,
-    ) -> list[Ranked]:
+    ) -> list[RankedCandidates]:
         """The best of each sentence, after what is faulty was tried in other ways."""
-        for codes, make, n_gram in self._retries():
+        for codes, make, n_gram in self._retry_strategies():
             again = {
                 i: make(sentences[i], wrong)
                 for i, (_, wrong) in enumerate(best)
                 if wrong and (not codes or any(fault.code in codes for fault in wrong))
             }
             searched = dataclasses.replace(decode, no_repeat_ngram=n_gram)
-            for i, candidates in zip(again, self._run([*again.values()], searched), strict=True):
-                retried, wrong = self._ranked(sentences[i], candidates)
-                if severity(wrong) < severity(best[i][1]):
+            results = self._translate_inputs([*again.values()], searched)
+            for i, candidates in zip(again, results, strict=True):
+                retried, wrong = self._rank(sentences[i], candidates)
+                if total_severity(wrong) < total_severity(best[i][1]):
                     best[i] = retried[:n_best], wrong
         return best
 
-    def _retries(self) -> Iterator[tuple[set[str], Way, int]]:
+    def _retry_strategies(self) -> Iterator[tuple[set[str], RetryStrategy, int]]:
         """What to try one after the other: for which faults (none: all), how, no n-gram twice."""
-        yield set(), lambda sentence, _: self._first(sentence), 0
-        yield {"repetition", "too long"}, lambda sentence, _: self._first(sentence), NO_REPEAT
-        yield {"number lost", "sign lost"}, self._with_numbers, 0
+        yield set(), lambda sentence, _: self._model_input(sentence), 0
+        yield {"repetition", "too long"}, lambda sentence, _: self._model_input(sentence), NO_REPEAT
+        yield {"number lost", "sign lost"}, self._protect_numbers, 0
         quoted = functools.partial(
-            preprocess.between_quotes, has_slots=self.has_slots, lang=self.tgt_lang
+            preprocess.split_at_quotes, has_slots=self.has_slots, lang=self.tgt_lang
         )
         yield {"quotation marks"}, lambda sentence, _: quoted(sentence), 0
         lost = {"missing", "doubled", "emptied", "term missing"}
-        yield lost, lambda sentence, _: preprocess.between_placeholders(sentence), 0
+        yield lost, lambda sentence, _: preprocess.split_at_placeholders(sentence), 0
 
-    def _with_numbers(self, sentence: SourceSentence, wrong: Sequence[Fault]) -> ModelInput:
+    def _protect_numbers(self, sentence: SourceSentence, wrong: Issues) -> ModelInput:
         """The sentence with its lost numbers kept: under slots, or by themselves."""
-        lost = {fault.about for fault in wrong}
+        lost = {fault.detail for fault in wrong}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
-            spans = [] if is_kept else amounts(text, lost)
+            spans = [] if is_kept else conventions.find_amounts(text, lost)
             end = 0
             for start, stop in spans:
-                said = converted(text[start:stop], self.tgt_lang)
+                said = conventions.convert_amount(text[start:stop], self.tgt_lang)
                 parts += [(text[end:start], False), (said, True)]
                 end = stop
             parts.append((text[end:], is_kept))
         kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
         if self.has_slots:
-            return preprocess.masked(kept, True)
-        return preprocess.between_placeholders(kept)
+            return preprocess.mask(kept, True)
+        return preprocess.split_at_placeholders(kept)
 
-    def _run(self, inputs: Sequence[ModelInput], decode: DecodeConfig) -> list[Candidates]:
+    def _translate_inputs(self, inputs: Sequence[ModelInput], decode: DecodeConfig) -> Results:
         """The candidates of each input, put together again."""
         texts = [text for model_input in inputs for text in model_input.texts]
         translated = self.translator.translate_sentences(texts, decode) if texts else []
         results = (translation.candidates for translation in translated)
-        return [_assembled(model_input, results) for model_input in inputs]
+        return [_assemble_candidates(model_input, results) for model_input in inputs]
 
-    def _ranked(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
+    def _rank(self, sentence: SourceSentence, candidates: Candidates) -> RankedCandidates:
         """The candidates, the one with the least faults first, and those faults."""
         made = [
-            (candidate, written(sentence.text, candidate.text, self.tgt_lang, sentence.kept))
-            for candidate in candidates
+            (c, conventions.localize(sentence.text, c.text, self.tgt_lang, sentence.kept))
+            for c in candidates
         ]
         guessed = [  # what writes a wrong time has often lost more
             text != candidate.text
@@ -302,32 +315,32 @@ class GuardedTranslator(TextTranslator):
                 dataclasses.replace(candidate, text=agreeing(candidate.text, targets))
                 for candidate in candidates
             )
-        judged = list[tuple[Candidate, tuple[Fault, ...]]]()
+        judged = list[tuple[Candidate, tuple[QualityIssue, ...]]]()
         for candidate, is_guessed in zip(candidates, guessed, strict=True):
-            wrong = (*self._faults(sentence, candidate), *[GUESSED] * is_guessed)
+            wrong = (*self._find_issues(sentence, candidate), *[GUESSED] * is_guessed)
             if not (wrong or judged):
                 return candidates, wrong
             judged.append((candidate, wrong))
-        best, wrong = min(judged, key=lambda result: severity(result[1]))
+        best, wrong = min(judged, key=lambda result: total_severity(result[1]))
         return (best, *(other for other in candidates if other is not best)), wrong
 
-    def _faults(self, sentence: SourceSentence, candidate: Candidate) -> tuple[Fault, ...]:
+    def _find_issues(self, sentence: SourceSentence, candidate: Candidate) -> Issues:
         """What is wrong with a candidate by its text, and by what the model thinks of it."""
         source = sentence.before + sentence.text + sentence.after
         terms = [target for target, _ in sentence.terms]
-        wrong = faults(source, candidate.text, sentence.kept, terms, self.tgt_lang)
-        if len(candidate.tokens) >= FEWEST and _score_of_token(candidate) < HOPELESS:
+        wrong = find_issues(source, candidate.text, sentence.kept, terms, self.tgt_lang)
+        if len(candidate.tokens) >= MIN_TOKENS and _mean_log_prob(candidate) < MIN_LOG_PROB:
             wrong = (*wrong, UNSURE)
-        return (*wrong, *_invented(source, candidate, self.tgt_lang))
+        return (*wrong, *_invented_words(source, candidate, self.tgt_lang))
 
 
-def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
+def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
     """Finds what a model cannot write: emoji, other scripts, rare signs, slots in the text.
 
     That the vocabulary has a piece of another script does not mean that a corpus has taught it.
     """
     known = tokenizer.alphabet - _RARE - {*SLOTS}
-    signs = "".join(c for c in _SIGNS if not _is_written(c, known))
+    signs = "".join(c for c in _SIGNS if not _is_writable(c, known))
     return re.compile(
         f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf\\ufb00-\\ufb06]"
         f"|[{re.escape(signs)}])"
@@ -335,27 +348,29 @@ def foreign(tokenizer: Tokenizer) -> re.Pattern[str]:
     )
 
 
-def _is_written(sign: str, known: Set[str]) -> bool:
+def _is_writable(sign: str, known: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
     plain = unicodedata.normalize("NFKC", sign)
     return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
-def _likelier(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
+def _choose_term_placement(
+    sentence: SourceSentence, slotted: RankedCandidates, placed: RankedCandidates
+) -> RankedCandidates:
     """The one with less faults; of equals that with its terms in their places, if not unlikely."""
     (of_slots, *_), (of_words, *_) = slotted[0], placed[0]
     wanted = Counter(target for target, _ in sentence.terms)
-    is_exact = all(n_times(target, of_slots.text) == n for target, n in wanted.items())
-    gap = _score_of_token(of_slots) - _score_of_token(of_words)
-    is_slotted = is_exact and gap > SURER
-    return min(slotted, placed, key=lambda r: (severity(r[1]), (r is slotted) != is_slotted))
+    is_exact = all(count_term(target, of_slots.text) == n for target, n in wanted.items())
+    gap = _mean_log_prob(of_slots) - _mean_log_prob(of_words)
+    is_slotted = is_exact and gap > SLOT_MARGIN
+    return min(slotted, placed, key=lambda r: (total_severity(r[1]), (r is slotted) != is_slotted))
 
 
-def _score_of_token(candidate: Candidate) -> float:
+def _mean_log_prob(candidate: Candidate) -> float:
     return candidate.score / (len(candidate.tokens) + 1)
 
 
-def _invented(source: str, candidate: Candidate, lang: str) -> list[Fault]:
+def _invented_words(source: str, candidate: Candidate, lang: str) -> list[QualityIssue]:
     """The words of a translation, in small letters, that neither its language nor the source has.
 
     A word of one piece is known to the vocabulary; most translations have no others.
@@ -366,10 +381,12 @@ def _invented(source: str, candidate: Candidate, lang: str) -> list[Fault]:
     if known is None:
         return []
     source = source.lower()
-    return [Fault(INVENTED, 1, w) for w in sorted(spelt) if w not in known and w not in source]
+    return [
+        QualityIssue(INVENTED, 1, w) for w in sorted(spelt) if w not in known and w not in source
+    ]
 
 
-def _assembled(model_input: ModelInput, results: Iterator[Candidates]) -> Candidates:
+def _assemble_candidates(model_input: ModelInput, results: Iterator[Candidates]) -> Candidates:
     """The k-th candidate is made of the k-th of each text, or its last.
 
     Of several texts none vanishes: one without a translation that says anything stays as it is.
@@ -381,4 +398,4 @@ def _assembled(model_input: ModelInput, results: Iterator[Candidates]) -> Candid
             or (dataclasses.replace(candidates[0], text=text),)
             for text, candidates in zip(model_input.texts, outputs, strict=True)
         ]
-    return combined(outputs, model_input.finished)
+    return combine_candidates(outputs, model_input.assemble)

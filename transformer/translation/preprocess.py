@@ -41,10 +41,10 @@ class SourceSentence:
     before: str = ""
     after: str = ""
     style: Style = ""
-    slips: tuple[str, ...] = ()
+    typos: tuple[str, ...] = ()
     # What a glossary put in place of which words of the source: a part that is kept.
     terms: tuple[tuple[str, str], ...] = ()
-    is_left: bool = False  # in another language: all of it is kept
+    is_untranslatable: bool = False  # in another language: all of it is kept
 
     @property
     def text(self) -> str:
@@ -57,7 +57,7 @@ class SourceSentence:
         return tuple(text for text, is_kept in self.parts if is_kept)
 
     @property
-    def is_raised(self) -> bool:
+    def is_capitalized(self) -> bool:
         """Whether it begins with a capital, also where a term stands there."""
         parts = [part for part in self.parts if not (part[1] and is_markup(part[0]))]
         term = self.terms and parts and parts[0] == (self.terms[0][0], True)
@@ -78,7 +78,7 @@ class ModelInput:
     def texts(self) -> list[str]:
         return [text for text, is_kept in self.parts if not is_kept]
 
-    def finished(self, outputs: Sequence[str]) -> str:
+    def assemble(self, outputs: Sequence[str]) -> str:
         """The translation of the sentence, from those of the texts."""
         translated, last = iter(outputs), len(self.parts) - 1
         texts = []
@@ -116,7 +116,7 @@ class ModelInput:
         first = _BEGINNING.match(
             text, max((len(m) for m in marks if text.startswith(m)), default=0)
         )
-        if first is None or not first[1].islower() or not self.sentence.is_raised:
+        if first is None or not first[1].islower() or not self.sentence.is_capitalized:
             return text
         if self.sentence.style == "small":  # the capital is ours
             return text
@@ -136,7 +136,7 @@ class ModelInput:
         return text.upper() if self.sentence.style == "capitals" else text
 
 
-def read(
+def parse_sentence(
     text: str,
     spans: Sequence[tuple[int, int]] = (),
     outside: str = "",
@@ -219,7 +219,7 @@ def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(lowered)
 
 
-def masked(sentence: SourceSentence, has_slots: bool) -> ModelInput:
+def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
     """The sentence as one text, what is kept under slots if the model has them."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
@@ -248,7 +248,7 @@ def _glued(parts: Sequence[Part]) -> dict[int, str]:
     return glued
 
 
-def recased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
+def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     """A lone word, a few or a title in the other case, to be put back; None for other text.
 
     Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer); and a greeting
@@ -268,7 +268,7 @@ def recased(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
         lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
     else:
         return None
-    return masked(lowered, has_slots)
+    return mask(lowered, has_slots)
 
 
 def is_all_terms(sentence: SourceSentence) -> bool:
@@ -285,12 +285,12 @@ class TermPlace(NamedTuple):
     slot: str
     target: str
 
-    def within(self, start: int) -> Self:
+    def relative_to(self, start: int) -> Self:
         """The same in a text that begins there."""
         return self._replace(start=self.start - start, end=self.end - start)
 
 
-def in_words(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
+def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
     """The sentence with its terms in the words of the source, and where they are.
 
     The other tokens that are kept are under slots, numbered with those of the terms.
@@ -309,7 +309,7 @@ def in_words(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermP
     return text, places
 
 
-def between_placeholders(sentence: SourceSentence) -> ModelInput:
+def split_at_placeholders(sentence: SourceSentence) -> ModelInput:
     """What stands between the tokens that are kept, each by itself: none can be lost."""
     parts: list[Part] = []
     for text, is_kept in sentence.parts:
@@ -317,9 +317,9 @@ def between_placeholders(sentence: SourceSentence) -> ModelInput:
     return ModelInput(sentence, tuple(parts))
 
 
-def between_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> ModelInput:
+def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> ModelInput:
     """What is quoted by itself, and what stands between; the marks are those of the target."""
-    model_input = masked(sentence, has_slots)
+    model_input = mask(sentence, has_slots)
     text = "".join(text for text, _ in model_input.parts)
     marks = {
         at: sign

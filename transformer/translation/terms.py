@@ -17,9 +17,9 @@ from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.casing import SMALL, capitalised
 from transformer.text.markup import project_markup
 from transformer.text.tokenizer import words
-from transformer.translation.faults import term_pattern
-from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, in_words
-from transformer.translation.translator import Candidate, Translator, combined
+from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
+from transformer.translation.quality_checks import term_pattern
+from transformer.translation.translator import Candidate, Translator, combine_candidates
 
 _MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
     unas unos your"""
@@ -47,31 +47,33 @@ def translate_terms(
 
     A term that finds no place is missing: see `faults`.
     """
-    read = [in_words(sentence, translator.tokenizer.has_slots) for sentence in sentences]
-    cuts = [translator.pieces(text) for text, _ in read]
+    parsed = [locate_terms(sentence, translator.tokenizer.has_slots) for sentence in sentences]
+    cuts = [translator.split_to_fit(text) for text, _ in parsed]
     asked = [ids for pieces in cuts for _, ids in pieces if ids]
     results = iter(translator.decoder.search(asked, decode, aligned=True) if asked else [])
     translated = []
-    for sentence, (text, places), pieces in zip(sentences, read, cuts, strict=True):
+    for sentence, (text, places), pieces in zip(sentences, parsed, cuts, strict=True):
         whole, end = ModelInput(sentence, ((text, False),), sentence.kept), 0
         parts: list[tuple[Candidate, ...]] = []
         for piece, ids in pieces:
             start, end = end, end + len(piece)
             own = [
-                place.within(start) for place in places if start <= place.start < place.end <= end
+                place.relative_to(start)
+                for place in places
+                if start <= place.start < place.end <= end
             ]
             found = next(results) if ids else ()
             parts.append(
                 tuple(_candidate(translator, (piece, ids), hypothesis, own) for hypothesis in found)
                 or (Candidate(text=piece, score=0.0, tokens=()),)
             )
-        translated.append(combined(parts, _writing(whole)))
+        translated.append(combine_candidates(parts, _writing(whole)))
     return translated
 
 
 def _writing(whole: ModelInput) -> Callable[[Sequence[str]], str]:
     """Makes a sentence of the translations of its pieces."""
-    return lambda texts: whole.finished(["".join(texts)])
+    return lambda texts: whole.assemble(["".join(texts)])
 
 
 def _candidate(
@@ -81,7 +83,7 @@ def _candidate(
     places: Sequence[TermPlace],
 ) -> Candidate:
     """The translation of a text, the slots of its terms in their places."""
-    plain = translator.candidate(found)
+    plain = translator.decode_hypothesis(found)
     source, target = words(translator.tokenizer.pieces(piece[1])), words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
     weights = [

@@ -80,7 +80,7 @@ class Layout:
 
     text: str
     segments: tuple[Segment, ...]
-    doubts: tuple[str, ...] = ()  # warnings that hold for the whole text
+    source_warnings: tuple[str, ...] = ()  # warnings that hold for the whole text
 
     @classmethod
     def split(
@@ -97,7 +97,7 @@ class Layout:
         """What is to be translated, in order."""
         return [segment for segment in self.segments if segment.is_sentence]
 
-    def as_typed(self) -> Self:
+    def without_corrections(self) -> Self:
         """The same, but no slip is undone in it."""
         typed = (dataclasses.replace(segment, is_as_typed=True) for segment in self.segments)
         return dataclasses.replace(self, segments=tuple(typed))
@@ -110,13 +110,15 @@ class Layout:
             said = iter(texts)
             return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
 
-        candidates = combined([result.candidates for result in translated], write)[:n_best]
+        candidates = combine_candidates([result.candidates for result in translated], write)[
+            :n_best
+        ]
         told = (line for result in translated for line in result.warnings)
-        warnings = dict.fromkeys((*self.doubts, *told))
+        warnings = dict.fromkeys((*self.source_warnings, *told))
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 
 
-def combined(
+def combine_candidates(
     parts: Sequence[Sequence[Candidate]], write: Callable[[Sequence[str]], str]
 ) -> tuple[Candidate, ...]:
     """The candidates of what is translated in parts: the k-th of each part, or its last."""
@@ -202,12 +204,12 @@ class Translator(TextTranslator):
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device
-        self._turn(langs)
+        self._set_direction(langs)
 
     def __repr__(self) -> str:
         return f"<Translator {self.src_lang}-{self.tgt_lang} of {self.name} on {self.device}>"
 
-    def _turn(self, langs: Direction) -> None:
+    def _set_direction(self, langs: Direction) -> None:
         self.src_lang, self.tgt_lang = langs
         self.tags = self.tokenizer.direction_tags(langs, self.directions)
 
@@ -229,7 +231,7 @@ class Translator(TextTranslator):
         return cls(decoder, opened.tokenizer, langs, str(folder), opened.directions)
 
     @classmethod
-    def of(
+    def from_model(
         cls,
         model: "Transformer",
         tokenizer: Tokenizer,
@@ -239,10 +241,10 @@ class Translator(TextTranslator):
     ) -> Self:
         return cls(model_decoder(model.eval(), compute_type), tokenizer, langs, "model", directions)
 
-    def towards(self, langs: Direction) -> Self:
+    def for_direction(self, langs: Direction) -> Self:
         """The same model for another direction that it serves; nothing is loaded again."""
         other = copy.copy(self)
-        other._turn(langs)
+        other._set_direction(langs)
         return other
 
     @property
@@ -268,7 +270,7 @@ class Translator(TextTranslator):
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         """One translation for each sentence, in order; only one that is too long is cut."""
-        cuts = [self.pieces(sentence) for sentence in sentences]
+        cuts = [self.split_to_fit(sentence) for sentence in sentences]
         results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
         layouts = [
             Layout(sentence, tuple(
@@ -277,10 +279,10 @@ class Translator(TextTranslator):
         ]  # fmt: skip
         return [layout.join(results, decode.n_best) for layout in layouts]
 
-    def pieces(self, sentence: str) -> list[tuple[str, list[int]]]:
+    def split_to_fit(self, sentence: str) -> list[tuple[str, list[int]]]:
         """Pieces of a sentence that fit, and the white space between them, which has no ids."""
         ids = self.source_ids(sentence)
-        if len(ids) < self.longest:
+        if len(ids) < self.max_source_len:
             return [(sentence, ids)]
         return [
             (piece.text, self.source_ids(piece.text) if piece.is_sentence else [])
@@ -293,12 +295,12 @@ class Translator(TextTranslator):
         return self.tags + ids if ids else []
 
     @property
-    def longest(self) -> int:
+    def max_source_len(self) -> int:
         """Source tokens of a piece: half the positions, as a translation may be twice as long."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
-        return len(self.source_ids(text)) < self.longest
+        return len(self.source_ids(text)) < self.max_source_len
 
     def _search(
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
@@ -306,10 +308,10 @@ class Translator(TextTranslator):
         """The translation of each piece, searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
-            candidates = tuple(self.candidate(found) for found in hypotheses)
+            candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)
             yield Translation(source=text, candidates=candidates)
 
-    def candidate(self, found: Hypothesis) -> Candidate:
+    def decode_hypothesis(self, found: Hypothesis) -> Candidate:
         """The text, on one line, and the pieces of a hypothesis."""
         text, tokens = self.tokenizer.decode(found.ids), self.tokenizer.pieces(found.ids)
         return Candidate(text=" ".join(text.split()), score=found.score, tokens=tokens)

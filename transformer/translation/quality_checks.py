@@ -20,22 +20,22 @@ from transformer.text.sentences import says_something
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
-_SHARED = """a al animal central color come concert control error general hardware has he hospital
+_COGNATES = """a al animal central color come concert control error general hardware has he hospital
     hotel idea individual internet local marketing me mental metal no normal once online original
     particular personal piano plan postal radio real regular religion social software son taxi
     televisor total usual version vital web"""
-SHARED = frozenset(_SHARED.split())  # words of both languages
+COGNATES = frozenset(_COGNATES.split())  # words of both languages
 
 _MARKS = str.maketrans(dict.fromkeys(",.;:!?¡¿\"'()[]«»“”‘’—–…-/*_\ufffd", " "))
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TOKEN = re.compile(r"\w+")
-_EMPTY = re.compile(r"<[A-Za-z\d][^<>]*+(?<!/)>\s*+</[^<>]*+>")  # a pair of tags
+_EMPTY_TAG_PAIR = re.compile(r"<[A-Za-z\d][^<>]*+(?<!/)>\s*+</[^<>]*+>")  # a pair of tags
 FOURFOLD = [4 * letter for letter in "abcdefghijklmnopqrstuvwxyzáéíóúüñ"]  # no word has that
 _WITHIN = re.compile(r"(\w{2,12}?)\1\1")
-_SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice dos
-    segundo segunda|3 three third tres tercer tercero tercera|4 four fourth cuatro cuarto cuarta
+_NUMBER_WORDS = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice
+    dos segundo segunda|3 three third tres tercer tercero tercera|4 four fourth cuatro cuarto cuarta
     |5 five fifth cinco quinto quinta|6 six sixth seis sexto sexta|7 seven seventh siete|8 eight
     eighth ocho octava octavo|9 nine ninth nueve|10 ten tenth diez|11 eleven eleventh once
     |12 twelve twelfth doce noon midday mediodía midnight medianoche|13 thirteen trece
@@ -49,9 +49,11 @@ _SPELLED = """0 zero cero|1 one first once un uno una primer primero primera|2 t
     |300 trescientos trescientas|400 cuatrocientos cuatrocientas|500 quinientos quinientas
     |600 seiscientos seiscientas|700 setecientos setecientas|800 ochocientos ochocientas
     |900 novecientos novecientas|1000 thousand mil|1000000 million millón"""
-SPELLED = {number: frozenset(words) for number, *words in map(str.split, _SPELLED.split("|"))}
+NUMBER_WORDS = {
+    number: frozenset(words) for number, *words in map(str.split, _NUMBER_WORDS.split("|"))
+}
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
-_CODED = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
+_CODE = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
 # How a sign beside numbers, or a unit behind them, may stand in words; what has lost it says
 # another sum. People leave out the dollars of millions, and the degrees of a fever.
 SIGNS = {"€": ("euro", "cent", "cént"), "£": ("pound", "libra", "quid"), "¥": ("yen", "yuan"),
@@ -62,9 +64,9 @@ _UNITS = """kg kilo|g gram|km kilóm kilom|cm centím centim|mm milím millim|m 
     |km/h kilóm kilom kph|GB giga|MB mega|TB tera|kB kilo|kWh kilo|ft foot feet pie|lb libra pound
     |oz onza ounce|mph milla mile|mi milla mile"""
 UNITS = {unit: tuple(names) for unit, *names in map(str.split, _UNITS.split("|"))}
-_MEASURED = re.compile(rf"(?<=\d)[ \xa0]?({'|'.join(map(re.escape, UNITS))})(?![\w/²³])")
+_UNIT = re.compile(rf"(?<=\d)[ \xa0]?({'|'.join(map(re.escape, UNITS))})(?![\w/²³])")
 _MINUS = re.compile(r"(?<![\w.,)])[-−][£$€]?\d")
-_BELOW = ("-", "−", "–", "minus", "menos", "bajo", "below", "negativ", "sótano", "basement")
+_MINUS_WORDS = ("-", "−", "–", "minus", "menos", "bajo", "below", "negativ", "sótano", "basement")
 # Thousands in threes, if they are set apart, and decimals; English has the point for decimals.
 _CONVENTIONS = {
     decimal: re.compile(rf"(?:\d+|\d{{1,3}}(?:[{thousands}]\d{{3}})+)(?:[{decimal}]\d+)?")
@@ -75,76 +77,81 @@ _NUMERAL = re.compile(r"\b[IVX]+\b")
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
 _MONTHS = [set[str](), {"jan", "ene"}, {"feb"}, {"mar"}, {"apr", "abr"}, {"may"}, {"jun"}, {"jul"},
            {"aug", "ago"}, {"sep"}, {"oct"}, {"nov"}, {"dec", "dic"}]  # fmt: skip
-HALF = frozenset(("half", "media", "quarter", "cuarto"))
+HALF_HOUR_WORDS = frozenset(("half", "media", "quarter", "cuarto"))
 # Who writes like this writes 2 for "to", 4 for "for", 1 for "one": no numbers.
-_CHATS = """u ur r n thx pls plz tmrw luv idk lol lmao sry bc cuz im ill dont cant didnt whats whos
-    theyre theres its wanna gonna gimme smth hey hehe ok"""
-_CHAT = frozenset(_CHATS.split())
-_CHATTED = re.compile(
+_CHAT_WORDS = """u ur r n thx pls plz tmrw luv idk lol lmao sry bc cuz im ill dont cant didnt whats
+    whos theyre theres its wanna gonna gimme smth hey hehe ok"""
+CHAT_WORDS = frozenset(_CHAT_WORDS.split())
+_CHAT_DIGIT = re.compile(
     r"(?:any|every|some|no)1|(?:[bhmw]|gr|l|str)8r?|b4|4(?:get|give|ever)\w*|2(?:day|mrw|nite)|salu2"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class QualityIssue:
     """A code that stays the same, how bad it is, and what it is about, as `lost: 15`."""
 
     code: str
-    weight: int
-    about: str = ""
+    severity: int
+    detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.about}" if self.about else self.code
+        return f"{self.code}: {self.detail}" if self.detail else self.code
 
 
-def severity(faults: Sequence[Fault]) -> int:
+def total_severity(find_issues: Sequence[QualityIssue]) -> int:
     """The measure that candidates are chosen by: less is better, 0 is without a known fault."""
-    return sum(fault.weight for fault in faults)
+    return sum(fault.severity for fault in find_issues)
 
 
-def faults(
+def find_issues(
     source: str, output: str, protected: Collection[str] = (), terms: Collection[str] = (),
     lang: str = "",
-) -> tuple[Fault, ...]:  # fmt: skip
+) -> tuple[QualityIssue, ...]:  # fmt: skip
     """The faults of the translation of one sentence, worst first; almost always none.
 
     `protected` are the tokens of the source that must be in the output as often as in the source,
     `terms` those of them that a glossary put there, as words of their own. `lang` is the output's.
     """
-    wrong = _copies(source, output, [token for token in protected if token not in terms])
+    wrong = _protected_issues(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
-        if (there := n_times(term, output)) < wanted:
-            wrong.append(Fault("term missing", 20, term))
+        if (there := count_term(term, output)) < wanted:
+            wrong.append(QualityIssue("term missing", 20, term))
         elif there > wanted:  # it may be another word's translation, too
-            wrong.append(Fault("term doubled", 3, term))
+            wrong.append(QualityIssue("term doubled", 3, term))
     for token in protected:  # what is copied tells nothing about what is translated
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = words(source), words(output)
     if not out:
-        return (*wrong, Fault("empty", 10)) if says_something(source) else tuple(wrong)
-    if _loops(out, output) and not _loops(src, source):
-        wrong.append(Fault("repetition", 8))
+        return (*wrong, QualityIssue("empty", 10)) if says_something(source) else tuple(wrong)
+    if _has_loop(out, output) and not _has_loop(src, source):
+        wrong.append(QualityIssue("repetition", 8))
     if len(src) > 2 and _is_copy(source, out):
-        wrong.append(Fault("copied source", 6))
+        wrong.append(QualityIssue("copied source", 6))
     if len(src) > 5 and 3 * len(out) < len(src):
-        wrong.append(Fault("too short", 4))
+        wrong.append(QualityIssue("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
-        wrong.append(Fault("too long", 4))
+        wrong.append(QualityIssue("too long", 4))
     if is_disordered(source, output):
-        wrong.append(Fault("quotation marks", 2))
+        wrong.append(QualityIssue("quotation marks", 2))
     clocks = compare(source, output, is_strict=False)
     lost = [clock for clock in clocks.lost if not clock.is_weak]
-    wrong += [Fault("number lost", 3, source[c.start : c.end]) for c in lost]
+    wrong += [QualityIssue("number lost", 3, source[c.start : c.end]) for c in lost]
     source = without(source, [*lost, *(clock for clock, _ in clocks.same)])
     output = without(output, [clock for _, clock in clocks.same])
     if _DIGITS.search(source):
-        wrong += [Fault("number lost", 2, number) for number in _lost(source, output)]
-        wrong += [Fault("number lost", 2, number) for number in _misread(source, output, lang)]
+        wrong += [
+            QualityIssue("number lost", 2, number) for number in _lost_numbers(source, output)
+        ]
+        wrong += [
+            QualityIssue("number lost", 2, number)
+            for number in _changed_values(source, output, lang)
+        ]
         joined = output.replace("-", "")
-        codes = [code for code in _CODED.findall(source) if code not in joined]
-        wrong += [Fault("number lost", 2, code) for code in codes]
-        wrong += [Fault("sign lost", 2, sign) for sign in _signs_lost(source, output)]
-    return tuple(sorted(wrong, key=lambda fault: -fault.weight))
+        codes = [code for code in _CODE.findall(source) if code not in joined]
+        wrong += [QualityIssue("number lost", 2, code) for code in codes]
+        wrong += [QualityIssue("sign lost", 2, sign) for sign in _lost_signs(source, output)]
+    return tuple(sorted(wrong, key=lambda fault: -fault.severity))
 
 
 def words(text: str) -> list[str]:
@@ -152,7 +159,7 @@ def words(text: str) -> list[str]:
     return text.lower().translate(_MARKS).split()
 
 
-def n_times(term: str, text: str) -> int:
+def count_term(term: str, text: str) -> int:
     """How often a text has a term as words of its own, with a capital maybe."""
     return sum(1 for _ in term_pattern(term).finditer(text))
 
@@ -165,19 +172,19 @@ def term_pattern(term: str) -> re.Pattern[str]:
     return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")
 
 
-def _copies(source: str, output: str, protected: Collection[str]) -> list[Fault]:
+def _protected_issues(source: str, output: str, protected: Collection[str]) -> list[QualityIssue]:
     wrong = []
     for token in dict.fromkeys(protected):
         wanted, there = source.count(token), output.count(token)
         if there < wanted:
-            wrong.append(Fault("missing", 20, token))
+            wrong.append(QualityIssue("missing", 20, token))
         elif there > wanted:
-            wrong.append(Fault("doubled", 15, token))
-    emptied = Counter(_EMPTY.findall(output)) - Counter(_EMPTY.findall(source))
-    return wrong + [Fault("emptied", 9, pair) for pair in emptied]
+            wrong.append(QualityIssue("doubled", 15, token))
+    emptied = Counter(_EMPTY_TAG_PAIR.findall(output)) - Counter(_EMPTY_TAG_PAIR.findall(source))
+    return wrong + [QualityIssue("emptied", 9, pair) for pair in emptied]
 
 
-def _loops(words: Sequence[str], text: str) -> bool:
+def _has_loop(words: Sequence[str], text: str) -> bool:
     """Whether words, or letters within a word, come again and again."""
     if len(words) - len(set(words)) >= N_TIMES - 1:
         for n in range(1, MAX_GRAM + 1):
@@ -193,12 +200,12 @@ def _loops(words: Sequence[str], text: str) -> bool:
 
 def _is_copy(source: str, out: Sequence[str]) -> bool:
     """Whether half of the small words of the source, and three, are words of the output."""
-    small = [word for word in _LETTERS.findall(source) if word.islower() and word not in SHARED]
+    small = [word for word in _LETTERS.findall(source) if word.islower() and word not in COGNATES]
     same = len(set(small) & set(out))
     return same >= 3 and same >= 0.5 * len(set(small))
 
 
-def _lost(source: str, output: str) -> list[str]:
+def _lost_numbers(source: str, output: str) -> list[str]:
     """The numbers of the source that are not in the output, in digits or in words.
 
     1.234,56 is 1,234.56, 17:30 and 17.30 may be 5:30, the 1930s los años 30, the 17th century
@@ -206,9 +213,11 @@ def _lost(source: str, output: str) -> list[str]:
     """
     if "".join(_DIGITS.findall(source)) == "".join(_DIGITS.findall(output)):
         return []
-    there = {_bare(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
-    there |= {_bare(clock.group()) for clock in _CLOCK.finditer(output)} | _hours(output)
-    values = {value for number in _NUMBER.findall(output) for value in _values(number)}
+    there = {_digits_of(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
+    there |= {_digits_of(clock.group()) for clock in _CLOCK.finditer(output)} | _clock_digits(
+        output
+    )
+    values = {value for number in _NUMBER.findall(output) for value in _possible_values(number)}
     spelled, numerals = {*words(output)}, {*_NUMERAL.findall(output)}
     months = {word[:3] for word in spelled}
     is_rescaled = _is_rescaled(source, output)
@@ -216,92 +225,97 @@ def _lost(source: str, output: str) -> list[str]:
     for match in _NUMBER.finditer(source):
         number = match.group()
         before, after = source[match.start() - 1 : match.start()], source[match.end() :]
-        forms = _forms(number, before, after)
-        if before == "/" and 0 < int(_bare(number)) <= 12 and _MONTHS[int(_bare(number))] & months:
+        forms = _digit_forms(number, before, after)
+        if (
+            before == "/"
+            and 0 < int(_digits_of(number)) <= 12
+            and _MONTHS[int(_digits_of(number))] & months
+        ):
             continue
-        if before == ":" and (int(_bare(number)) == 0 or spelled & HALF):
+        if before == ":" and (int(_digits_of(number)) == 0 or spelled & HALF_HOUR_WORDS):
             continue
-        if there & forms or any(_is_spelled(form, spelled) for form in forms):
+        if there & forms or any(_is_spelled_out(form, spelled) for form in forms):
             continue
-        if not is_rescaled and values & _values(number):
+        if not is_rescaled and values & _possible_values(number):
             continue
-        if len(number) == 1 and _is_word(source, match.start()):
+        if len(number) == 1 and _is_chat_word(source, match.start()):
             continue
-        if _roman(int(_bare(number))) not in numerals:
+        if _to_roman(int(_digits_of(number))) not in numerals:
             lost[number] = None
     if not lost or not is_rescaled:
         return [*lost]
     return [
         number for number in lost
         if not any(
-            scaled in values or _is_spelled(str(scaled), spelled)
-            for value in _values(number) for scaled in (value * 1000, value / 1000)
+            scaled in values or _is_spelled_out(str(scaled), spelled)
+            for value in _possible_values(number) for scaled in (value * 1000, value / 1000)
         )
     ]  # fmt: skip
 
 
-def _signs_lost(source: str, output: str) -> list[str]:
+def _lost_signs(source: str, output: str) -> list[str]:
     """The signs and units of the source that are not in the output, as they are or in words."""
     said = output.lower()
     there = [(sign, names) for sign, names in SIGNS.items() if sign in source]
-    there += [(unit, UNITS[unit]) for unit in _MEASURED.findall(source)]
+    there += [(unit, UNITS[unit]) for unit in _UNIT.findall(source)]
     lost = [sign for sign, names in there if not any(n in said for n in (sign.lower(), *names))]
-    if _MINUS.search(source) and not any(map(said.__contains__, _BELOW)):
+    if _MINUS.search(source) and not any(map(said.__contains__, _MINUS_WORDS)):
         lost.append("-")
     return lost
 
 
-def _misread(source: str, output: str, lang: str) -> list[str]:
+def _changed_values(source: str, output: str, lang: str) -> list[str]:
     """The numbers whose digits are there, and say another value: 3.50 as 350, or in English 3,50.
 
     A number that no convention reads, as that of a version or a date, stays as it is.
     """
     there = dict[str, list[str]]()
     for number in _NUMBER.findall(output):
-        there.setdefault(_bare(number), []).append(number)
+        there.setdefault(_digits_of(number), []).append(number)
     return [
-        number for number in dict.fromkeys(_NUMBER.findall(source)) if _bare(number) in there
+        number for number in dict.fromkeys(_NUMBER.findall(source)) if _digits_of(number) in there
         and not any(
-            _values(number) & _values(other, lang) if _values(number) else number == other
-            for other in there[_bare(number)]
+            _possible_values(number) & _possible_values(other, lang) 
+            if _possible_values(number) else number == other
+            for other in there[_digits_of(number)]
         )
     ]  # fmt: skip
 
 
-def _forms(number: str, before: str, after: str) -> set[str]:
+def _digit_forms(number: str, before: str, after: str) -> set[str]:
     """How the digits of a number may be written in another language, without separators."""
-    bare = _bare(number)
+    bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
     clock = _CLOCK.fullmatch(number)
-    return forms | {_bare(clock[1])} if clock and clock[2] == "00" else forms
+    return forms | {_digits_of(clock[1])} if clock and clock[2] == "00" else forms
 
 
-def _hours(output: str) -> set[str]:
+def _clock_digits(output: str) -> set[str]:
     """The times of an output as digits of either clock: 2 p.m. may be that of "de 9 a 14 h"."""
     hours = set[tuple[int, int]]()
     for clock in find_clocks(output):
         hour, minute = divmod(clock.minute, 60)
         hours |= {(hour, minute), (hour % 12, minute)}
         hours |= {(hour + 12, minute)} if clock.is_shared else set()
-    return {_bare(f"{h}{m:02}") for h, m in hours} | {str(h) for h, m in hours if not m}
+    return {_digits_of(f"{h}{m:02}") for h, m in hours} | {str(h) for h, m in hours if not m}
 
 
-def _is_spelled(number: str, spelled: Collection[str]) -> bool:
+def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
     """Whether a number stands in words: forty-five, cuarenta y cinco, ochenta mil."""
-    if not SPELLED.get(number, frozenset[str]()).isdisjoint(spelled):
+    if not NUMBER_WORDS.get(number, frozenset[str]()).isdisjoint(spelled):
         return True
     if len(number) == 2 and number[1] != "0":
-        return _is_spelled(number[0] + "0", spelled) and _is_spelled(number[1], spelled)
+        return _is_spelled_out(number[0] + "0", spelled) and _is_spelled_out(number[1], spelled)
     if len(number) == 3 and number.endswith("00"):
-        return "hundred" in spelled and _is_spelled(number[0], spelled)
+        return "hundred" in spelled and _is_spelled_out(number[0], spelled)
     if len(number) == 3:
         rest = number[1:].lstrip("0")
-        return _is_spelled(rest, spelled) and _is_spelled(number[0] + "00", spelled)
-    thousands, is_round = number.removesuffix("000"), not SPELLED["1000"].isdisjoint(spelled)
-    return is_round and thousands != number and _is_spelled(thousands, spelled)
+        return _is_spelled_out(rest, spelled) and _is_spelled_out(number[0] + "00", spelled)
+    thousands, is_round = number.removesuffix("000"), not NUMBER_WORDS["1000"].isdisjoint(spelled)
+    return is_round and thousands != number and _is_spelled_out(thousands, spelled)
 
 
-def _roman(number: int) -> str:
+def _to_roman(number: int) -> str:
     """A number up to 39, as centuries and kings have it; no other is one."""
     return "X" * (number // 10) + _ROMAN[number % 10] if number < 40 else ""
 
@@ -314,15 +328,15 @@ def _is_rescaled(source: str, output: str) -> bool:
     )
 
 
-def _is_word(text: str, place: int) -> bool:
+def _is_chat_word(text: str, place: int) -> bool:
     """Whether the digit at a place is a word, or in one, as chats have it: any1, thx 4 all."""
     token = next(m.group() for m in _TOKEN.finditer(text) if m.start() <= place < m.end()).lower()
     if token in ("1", "2", "4"):
-        return not _CHAT.isdisjoint(words(text))
-    return _CHATTED.fullmatch(token) is not None
+        return not CHAT_WORDS.isdisjoint(words(text))
+    return _CHAT_DIGIT.fullmatch(token) is not None
 
 
-def _values(number: str, lang: str = "") -> set[Fraction]:
+def _possible_values(number: str, lang: str = "") -> set[Fraction]:
     """What a number may mean, as separators differ: 1.200 is 1200 or 1.2, in English 1.2."""
     return {
         Fraction(number.replace({".": ",", ",": "."}[decimal], "").replace(decimal, "."))
@@ -331,6 +345,6 @@ def _values(number: str, lang: str = "") -> set[Fraction]:
     }
 
 
-def _bare(number: str) -> str:
+def _digits_of(number: str) -> str:
     """The digits alone, without zeros before them."""
     return "".join(c for c in number if c.isdecimal()).lstrip("0") or "0"

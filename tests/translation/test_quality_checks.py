@@ -3,11 +3,11 @@
 import pytest
 
 from tests.processes import shipped
-from transformer.translation.faults import faults, severity
+from transformer.translation.quality_checks import find_issues, total_severity
 
 
 def codes(source: str, output: str, *protected: str) -> list[str]:
-    return [str(fault) for fault in faults(source, output, protected)]
+    return [str(fault) for fault in find_issues(source, output, protected)]
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,22 @@ def test_a_number_that_differs_is_lost_in_whatever_form(
 def test_a_number_keeps_its_value_its_sign_and_its_unit(
     source: str, lang: str, output: str, fault: str | None
 ) -> None:
-    assert [str(f) for f in faults(source, output, lang=lang)] == ([fault] if fault else [])
+    assert [str(f) for f in find_issues(source, output, lang=lang)] == ([fault] if fault else [])
 
 
 def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
     pairs = shipped("train")
-    wrong = [(es, en) for es, en in pairs if faults(es, en, lang="en") or faults(en, es, lang="es")]
+    wrong = [
+        (es, en)
+        for es, en in pairs
+        if find_issues(es, en, lang="en") or find_issues(en, es, lang="es")
+    ]
     assert len(wrong) <= len(pairs) // 1000, wrong[:20]
 
 
 def test_more_and_worse_faults_weigh_more() -> None:
-    one, other = faults("Nació en 1916.", "Born."), faults("Nació en 1916 y 1920.", "Born.")
-    assert 0 == severity(()) < severity(one) < severity(other)
+    one, other = (
+        find_issues("Nació en 1916.", "Born."),
+        find_issues("Nació en 1916 y 1920.", "Born."),
+    )
+    assert 0 == total_severity(()) < total_severity(one) < total_severity(other)

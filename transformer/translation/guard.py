@@ -43,8 +43,7 @@ from transformer.translation.translator import (
 )
 
 BEAMS, NO_REPEAT = 4, 3  # of the second and third try
-# Nats a token by which a model must be surer of slots than of the words of terms.
-SLOT_MARGIN = 0.5
+SLOT_MARGIN = 0.5  # nats a token, by which slots must be surer than the words of terms
 # Nats a piece, below which little is right: with the released model 0.5 % of everyday sentences and
 # 14 to 22 % of those in French, Italian, Portuguese or Catalan. A few pieces have such means where
 # they are right, too.

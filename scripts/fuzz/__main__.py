@@ -1,20 +1,19 @@
-"""A campaign against all that strangers, full disks and bad luck can do; it ends with figures.
+"""A campaign of hostile input, full disks and bad luck; it ends with a table of figures.
 
     python -m scripts.fuzz                                  all of it, about an hour and a half
     python -m scripts.fuzz --only server --minutes 30       200 clients while attacks run
     python -m scripts.fuzz --only files lines --share 0.01  a hundredth of the counts, for a look
 
-Each part prints its rows when it is through; where one does not hold, the exit code is 1.
+Each part prints its rows when it ends; where one does not hold, the exit code is 1.
 """
 
 import importlib
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from scripts.benchmark.tables import environment, markdown
+from scripts.benchmark.tables import environment, log, markdown
 from scripts.fuzz.checks import Check, Options
 from transformer.command import Failed, Parser, run_command
 from transformer.files import write_text
@@ -24,7 +23,7 @@ HEADS = ("check", "count", "verdict", "worst, or what was seen")
 
 
 def main() -> None:
-    """Runs the parts that are asked for; Failed where a check does not hold."""
+    """Run the parts that are asked for; raise where a check does not hold."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--only", nargs="+", choices=PARTS, default=PARTS, help="parts (default: all)")
@@ -34,23 +33,23 @@ def main() -> None:
     add("--seed", type=int, default=1, help="of all that is random (default: 1)")
     add("--output", type=Path, help="Markdown file for the figures")
     args = flags.parse_args()
-    # A shell starts what is in the background deaf to Ctrl-C, and so all that it starts.
+    # A shell starts what is in the background with Ctrl-C ignored, and so all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     checks: list[Check] = []
-    before = environment()
+    machine = environment()
     for name in args.only:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"fuzz-{name}-") as folder:
             options = Options(args.minutes, args.share, Path(folder), args.clients, args.seed)
             for check in importlib.import_module(f"scripts.fuzz.{name}").run(options):
                 checks.append(check)
-                print(" | ".join(check.row()), file=sys.stderr, flush=True)
-        print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
-    figures = f"{markdown(HEADS, [check.row() for check in checks])}\n\n{before}\n"
+                log(" | ".join(check.row()))
+        log(f"{name}: {time.monotonic() - started:.0f} s")
+    figures = f"{markdown(HEADS, [check.row() for check in checks])}\n\n{machine}\n"
     print(figures)
     if args.output:
         write_text(args.output, figures)
-    broken = [check.what for check in checks if check.n_bad or not check.n]
+    broken = [check.what for check in checks if not check.holds]
     if broken:
         raise Failed(f"{len(broken)} of {len(checks)} do not hold: {'; '.join(broken)}")
 

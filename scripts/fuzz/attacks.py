@@ -1,4 +1,4 @@
-"""What strangers may send: documents that bite, bodies that lie, lines that no keyboard writes.
+"""What strangers may send: hostile documents, bodies that lie, lines that no keyboard writes.
 
 Every text carries MARKER, so that it can be searched for where no text of a user may stand.
 """
@@ -11,13 +11,13 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
+from hypothesis import seed as set_seed
 from hypothesis import strategies as st
 
 MARKER = "Zurriagón"
 ODD = "\0\x1b\u202e\u2066\u200b\u200d\ufeff\ufffe\U000e0041\u0301\u2028\x85\r\ufdfa🏳️‍🌈&lt;<0/>ªß"
-# Each unit again and again: what a pattern with a way back, or a search from the start for each
-# unit, reads in quadratic time.
+# Each unit is repeated: a pattern that backtracks, or a search from the start for each unit, takes
+# quadratic time.
 UNITS: Mapping[str, Sequence[str]] = {
     ".txt": (" ", "\x1c", "1. a.", "a" * 997 + " "),
     ".html": ("<a ", "<a b='", "<!--", "</", "<![CDATA[", "<b>", "</b>", "&", "<script></script",
@@ -40,11 +40,12 @@ UNITS: Mapping[str, Sequence[str]] = {
     ".ftl": ("a = b\n", "{", "a = { $b ->\n *[c] ", " .a = b\n"), ".arb": ('{"a":', '"@a",'),
     ".tmx": ("<tu>", "<tu><tuv xml:lang='es'>", "<tuv xml:lang='es'><seg>a</seg></tuv>"),
 }  # fmt: skip
-LAUGH = "<!DOCTYPE a [<!ENTITY b0 'ha'>{}]><a>{}&b29;</a>".format(
+ENTITY_BOMB = "<!DOCTYPE a [<!ENTITY b0 'ha'>{}]><a>{}&b29;</a>".format(
     "".join(f"<!ENTITY b{i} '{f'&b{i - 1};' * 10}'>" for i in range(1, 30)), MARKER
 )
-OUTSIDE = f"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>{MARKER}&x;</a>"
+EXTERNAL_ENTITY = f"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>{MARKER}&x;</a>"
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_PAGES = b"<</Type/Catalog/Pages 2 0 R>>"
 _RUN = f"<w:r><w:t>{MARKER} hola </w:t></w:r>"
 _OFFICE = {  # the member with the text, and one that must be there
     ".docx": ("word/document.xml", "word/document.xml"),
@@ -56,27 +57,27 @@ _OFFICE = {  # the member with the text, and one that must be there
 
 
 def archive(members: Mapping[str, str | bytes]) -> bytes:
-    """A ZIP file."""
+    """Return a ZIP file."""
     written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in members.items():
-            made.writestr(name, content)
+            file.writestr(name, content)
     return written.getvalue()
 
 
-def word(inside: str) -> bytes:
-    """A Word document with that in its body."""
-    return archive({"word/document.xml": f'<w:document xmlns:w="{_W}">{inside}</w:document>'})
+def word(body: str) -> bytes:
+    """Return a Word document with that body."""
+    return archive({"word/document.xml": f'<w:document xmlns:w="{_W}">{body}</w:document>'})
 
 
 def office(suffix: str, text: str | bytes) -> bytes:
-    """An office file whose text is that."""
+    """Return an office file whose text is that."""
     member, needed = _OFFICE[suffix]
     return archive({needed: "<a/>", member: text})
 
 
 def pdf(*objects: bytes) -> bytes:
-    """A PDF of these objects, of which the first is its catalogue."""
+    """Return a PDF of these objects, of which the first is its catalogue."""
     out, places = b"%PDF-1.4\n", list[int]()
     for number, content in enumerate(objects, 1):
         places.append(len(out))
@@ -87,34 +88,33 @@ def pdf(*objects: bytes) -> bytes:
     return out + head + tail % (len(objects) + 1, len(out))
 
 
-def page(content: bytes, more: bytes = b"") -> bytes:
-    """A PDF of one page."""
-    stream = b"<<%b/Length %d>>stream\n%b\nendstream" % (more, len(content), content)
+def page(content: bytes, entries: bytes = b"") -> bytes:
+    """Return a PDF of one page, with further entries in the dictionary of its content."""
+    stream = b"<<%b/Length %d>>stream\n%b\nendstream" % (entries, len(content), content)
     return pdf(
-        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        _PAGES, b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
         b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>", stream,
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     )  # fmt: skip
 
 
-_PAGES = b"<</Type/Catalog/Pages 2 0 R>>"
 BUILT: Sequence[tuple[str, Callable[[int], bytes]]] = (  # of about so many bytes, unpacked or not
     (".docx", lambda n: word("<w:p/>" * (n // 6))),
     (".docx", lambda n: word(f"<w:p>{_RUN * (n // 30)}</w:p>")),
     (".docx", lambda n: word("<w:p><w:ins>" * 120 + _RUN * (n // 30) + "</w:ins></w:p>" * 120)),
     (".docx", lambda n: word("<w:a>" * (n // 11) + "</w:a>" * (n // 11))),
     (".docx", lambda n: office(".docx", b"0" * (100 * n))),
-    (".docx", lambda n: office(".docx", LAUGH)),
-    (".docx", lambda n: office(".docx", OUTSIDE)),
+    (".docx", lambda n: office(".docx", ENTITY_BOMB)),
+    (".docx", lambda n: office(".docx", EXTERNAL_ENTITY)),
     (".docx", lambda n: archive({f"../../word/{i}\n": MARKER for i in range(n // 150)})),
     (".xlsx", lambda n: office(".xlsx", f"<sst>{'<si><t>hola</t></si>' * (n // 20)}</sst>")),
     (".xlsx", lambda n: archive({"xl/workbook.xml": "", "xl/worksheets/a.xml": "<c/>" * n})),
-    (".xlsx", lambda n: office(".xlsx", LAUGH)),
+    (".xlsx", lambda n: office(".xlsx", ENTITY_BOMB)),
     (".pptx", lambda n: office(".pptx", f"<a>{'<r><t>hola</t></r>' * (n // 26)}</a>")),
     (".pptx", lambda n: office(".pptx", f"<p>{'<r><t>a</t></r><br/>' * (n // 20)}</p>")),
-    (".pptx", lambda n: office(".pptx", OUTSIDE)),
+    (".pptx", lambda n: office(".pptx", EXTERNAL_ENTITY)),
     (".odt", lambda n: office(".odt", "<text:p>" * (n // 8) + MARKER)),
-    (".odt", lambda n: office(".odt", LAUGH)),
+    (".odt", lambda n: office(".odt", ENTITY_BOMB)),
     (".odt", lambda n: office(".odt", f"<text:p>{'<text:a>a. </text:a>b ' * (n // 23)}</text:p>")),
     (".odt", lambda n: office(".odt", f"<text:p>{'a <text:s text:c=99999999/>' * (n // 27)}")),
     (".odt", lambda n: office(".odt", b" " * (100 * n))),
@@ -135,41 +135,39 @@ BUILT: Sequence[tuple[str, Callable[[int], bytes]]] = (  # of about so many byte
 )  # fmt: skip
 
 
-def document(chance: random.Random, size: int) -> tuple[str, bytes]:
-    """The ending and the content of a file of about that many bytes; some with flipped bits."""
-    if chance.random() < 0.5:
-        suffix = chance.choice(sorted(UNITS))
-        unit = chance.choice(UNITS[suffix])
-        head = chance.choice(("", f"{MARKER} hola. ", "00:00:01,000 --> 00:00:02,000\n"))
-        content = f"{head}{unit * (size // len(unit))}".encode()
+def draw_document(rng: random.Random, size: int) -> tuple[str, bytes]:
+    """Return the suffix and the content of a file of about that many bytes; some are damaged."""
+    if rng.random() < 0.5:
+        suffix = rng.choice(sorted(UNITS))
+        unit = rng.choice(UNITS[suffix])
+        head = rng.choice(("", f"{MARKER} hola. ", "00:00:01,000 --> 00:00:02,000\n"))
+        content = bytearray(f"{head}{unit * (size // len(unit))}".encode())
     else:
-        suffix, make = chance.choice(BUILT)
-        content = make(size)
-    if chance.random() < 0.3:
-        damaged = bytearray(content)
-        for _ in range(chance.randint(1, 20)):
-            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
-        content = bytes(damaged)
-    return suffix, content
+        suffix, make = rng.choice(BUILT)
+        content = bytearray(make(size))
+    if rng.random() < 0.3:
+        for _ in range(rng.randint(1, 20)):
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    return suffix, bytes(content)
 
 
-def examples(strategy: st.SearchStrategy[str], n: int, seed: int) -> list[str]:
-    """So many values of a strategy, the same for the same seed."""
-    made: list[str] = []
+def draw(strategy: st.SearchStrategy[str], n: int, seed: int) -> list[str]:
+    """Return so many values of a strategy, the same for the same seed."""
+    values: list[str] = []
 
-    @seeded(seed)
+    @set_seed(seed)
     @settings(max_examples=n, database=None, deadline=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip
     @given(strategy)
     def collect(value: str) -> None:
-        made.append(value)
+        values.append(value)
 
     collect()
-    return made[:n]
+    return values[:n]
 
 
-def texts(n: int, seed: int) -> list[str]:
-    """Lines that nobody writes: any characters, odd ones among words, one a thousand times."""
+def draw_texts(n: int, seed: int) -> list[str]:
+    """Return lines that nobody writes: any characters, odd ones among words, one many times."""
     words = st.sampled_from(
         ("hola", "Madrid", "1.234,56 €", "https://a.es/%", "<b>", "{{x}}", *ODD)
     )
@@ -179,11 +177,11 @@ def texts(n: int, seed: int) -> list[str]:
         st.lists(words, max_size=20).map("".join),
         st.builds(lambda word, n: word * n, words, st.integers(1, 2000)),
     )
-    return [value.replace("\n", " ") for value in examples(line, n, seed)]
+    return [value.replace("\n", " ") for value in draw(line, n, seed)]
 
 
-def bodies(n: int, seed: int) -> list[bytes]:
-    """JSON for the API: fields of all kinds, of any value, too deep, too long, or cut off."""
+def draw_bodies(n: int, seed: int) -> list[bytes]:
+    """Return JSON for the API: fields of all kinds, of any value, too deep, too long, cut off."""
     value = st.recursive(
         st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30),
                   st.sampled_from(("es", "en", "auto", "html", "\ud800", 10**30, -1, MARKER))),
@@ -194,8 +192,6 @@ def bodies(n: int, seed: int) -> list[bytes]:
              "glossary", "beam_size", "columns", "n_best", "__proto__")  # fmt: skip
     usual = {"q": f"{MARKER} es grande.", "source": "es", "target": "en"}
     fields = st.dictionaries(st.sampled_from(names), value, max_size=4)
-    made = examples(fields.map(lambda odd: json.dumps(usual | odd)), n, seed)
-    big = [
-        f'{{"q":{opened * 100_000}' for opened in ("[", '{"a":', "[[],", "9", '"\\u0000', '["",')
-    ]
-    return [body.encode(errors="surrogatepass") for body in (*made, *big)]
+    drawn = draw(fields.map(lambda odd: json.dumps(usual | odd)), n, seed)
+    big = [f'{{"q":{unit * 100_000}' for unit in ("[", '{"a":', "[[],", "9", '"\\u0000', '["",')]
+    return [body.encode(errors="surrogatepass") for body in (*drawn, *big)]

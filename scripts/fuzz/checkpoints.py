@@ -6,48 +6,47 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.fuzz.checks import Check, Options, start, told
-from scripts.fuzz.training import finished
+from scripts.fuzz.checks import Check, Options, message_fault, start_python
+from scripts.fuzz.training import TrainingRun
 from transformer.checkpoint.locate import SUMMED, SUMS, find
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.checkpoint.weights import load_training
 from transformer.config import UserError
 
-N_FLIPS, BY_COMMAND = 1000, 50  # every so manieth also by the command
+N_FLIPS, COMMAND_EVERY = 1000, 50  # the command is tried at every so manieth flip
 
 
 def run(options: Options) -> Iterator[Check]:
-    """A released model, and the last checkpoint of a run with all that it goes on from."""
-    chance = random.Random(options.seed)
-    released = options.folder / "released"
+    """Flip bits of a released model, and of the last checkpoint of a run with its state."""
+    rng, released = random.Random(options.seed), options.folder / "released"
     shutil.copytree(find("es-en"), released)
-    trained = finished(options.folder / "run", options.folder) / "last"
-    files = [folder / name for folder in (released, trained) for name in (*SUMMED, SUMS)]
-    files = [path for path in files if path.exists()]
-    silent, untold = list[str](), list[str]()
-    n = options.count(N_FLIPS)
+    training = TrainingRun(options.folder / "run", options.folder)
+    training.finish()
+    folders = released, training.run / "last"
+    paths = [folder / name for folder in folders for name in (*SUMMED, SUMS)]
+    paths = [path for path in paths if path.exists()]
+    accepted, unclear, n = list[str](), list[str](), options.count(N_FLIPS)
     for number in range(n):
-        path = files[number % len(files)]
-        place = chance.randrange(path.stat().st_size)
-        bit = 1 << chance.randrange(8)
+        path = paths[number % len(paths)]
+        place, bit = rng.randrange(path.stat().st_size), 1 << rng.randrange(8)
         _flip(path, place, bit)
         where = f"{path.parent.name}/{path.name} at {place}"
         try:
             _read(path.parent)
-            silent.append(where)
+            accepted.append(where)
         except UserError as error:
             if "\n" in str(error):
-                untold.append(where)
-        if number % BY_COMMAND == 0:
-            code, said = _translated(path.parent)
-            if code != 2 or told(said):
-                untold.append(f"{where}: {code}, {told(said)}")
+                unclear.append(where)
+        if number % COMMAND_EVERY == 0:
+            code, message = _translate(path.parent)
+            if code != 2 or message_fault(message):
+                unclear.append(f"{where}: {code}, {message_fault(message)}")
         _flip(path, place, bit)
-    kinds = ", ".join(sorted({path.name for path in files}))
-    yield Check("flipped bits: refused", n, len(silent), silent[0] if silent else kinds)
-    yield Check("flipped bits: refused in one line", n, len(untold), untold[0] if untold else "")
-    code, said = _translated(released)
-    yield Check("unflipped again: read", 1, int(code != 0), said.strip())
+    kinds = ", ".join(sorted({path.name for path in paths}))
+    yield Check("flipped bits: refused", n, len(accepted), accepted[0] if accepted else kinds)
+    yield Check("flipped bits: refused in one line", n, len(unclear), unclear[0] if unclear else "")
+    code, message = _translate(released)
+    yield Check("unflipped again: read", 1, int(code != 0), message.strip())
 
 
 def _flip(path: Path, place: int, bit: int) -> None:
@@ -65,8 +64,8 @@ def _read(folder: Path) -> None:
         load_training(folder)
 
 
-def _translated(folder: Path) -> tuple[int, str]:
-    process = start(["-m", "transformer", "--model", folder, "Hola."],
-                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
-    _, said = process.communicate()
-    return process.returncode, said
+def _translate(folder: Path) -> tuple[int, str]:
+    process = start_python("transformer", "--model", folder, "Hola.",
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    _, message = process.communicate()
+    return process.returncode, message

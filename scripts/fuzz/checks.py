@@ -1,10 +1,10 @@
 """What all parts of the campaign share: a row of figures, and commands run from outside."""
 
+import contextlib
 import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,66 +12,67 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACEBACK = "Traceback (most recent call last)"
-
-
-Started = subprocess.Popen[str]
+Process = subprocess.Popen[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked of a part: its time, its counts in full or a share of them, its place."""
+    """How long and how often a part tries, and where it writes."""
 
     minutes: float
     share: float  # of the full counts
-    folder: Path  # for what it writes
+    folder: Path
     clients: int
     seed: int
 
     def count(self, full: int) -> int:
-        """A share of a full count, one at least."""
+        """Return the share of a full count, one at least."""
         return max(1, round(full * self.share))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Check:
-    """A row: what must hold, how often it was tried, how often it did not hold, the worst value."""
+    """A row: what must hold, how often it was tried, how often it did not hold, what was seen."""
 
     what: str
     n: int
     n_bad: int
-    worst: str = ""
+    seen: str = ""
 
-    def about(self, what: str) -> "Check":
-        return dataclasses.replace(self, what=f"{what}: {self.what}")
+    @property
+    def holds(self) -> bool:
+        """Whether it was tried and always held."""
+        return self.n > 0 and self.n_bad == 0
+
+    def with_title(self, title: str) -> "Check":
+        return dataclasses.replace(self, what=f"{title}: {self.what}")
 
     def row(self) -> list[str]:
-        verdict = "holds" if self.n and not self.n_bad else f"{self.n_bad} bad"
-        return [self.what, f"{self.n:,}", verdict, self.worst.replace("|", "/")]
+        verdict = "holds" if self.holds else f"{self.n_bad} bad"
+        return [self.what, f"{self.n:,}", verdict, self.seen.replace("|", "/")]
 
 
-def start(arguments: Sequence[str | Path], **more: Any) -> Started:
-    """Starts a Python command of this repository."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **more.pop("env", {})}
+def start_python(module: str, *arguments: str | Path, **options: Any) -> Process:
+    """Start a module of this repository as a command."""
     return subprocess.Popen(
-        [sys.executable, *map(str, arguments)], env=environment, text=True, cwd=ROOT, **more
-    )
+        [sys.executable, "-m", module, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, cwd=ROOT, **options,
+    )  # fmt: skip
 
 
-def told(error: str) -> str:
-    """Why what a command says on standard error is not one line, or nothing where it is."""
-    lines = [line for line in error.splitlines() if line.strip()]
-    if TRACEBACK in error or "defect" in error:
+def message_fault(message: str) -> str:
+    """Return why what a command wrote on standard error is not one line, or "" where it is."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    if TRACEBACK in message or "defect" in message:
         return f"traceback or defect: {lines[-1]}"
     return "" if len(lines) == 1 else f"{len(lines)} lines"
 
 
-def resident(process: Started) -> float:
-    """MiB that a process and those that it started hold."""
+def resident_mib(process: Process) -> float:
+    """Return the resident memory of a process and its children in MiB."""
     total = 0
-    try:
-        tree = psutil.Process(process.pid)
-        for each in (tree, *tree.children(recursive=True)):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        root = psutil.Process(process.pid)
+        for each in (root, *root.children(recursive=True)):
             total += each.memory_info().rss
-    except psutil.NoSuchProcess:
-        return total / 2**20
     return total / 2**20

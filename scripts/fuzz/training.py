@@ -3,7 +3,8 @@
 import contextlib
 import itertools
 import json
-import multiprocessing as mp
+import multiprocessing
+import multiprocessing.process
 import os
 import random
 import resource
@@ -19,7 +20,7 @@ from transformer.command import run_command
 
 N_KILLS, N_IN_SAVE, N_FULL = 50, 10, 10
 KILLS_OF_A_RUN, N_STEPS = 5, 60
-SPACE = 2**25  # bytes of the small disk
+DISK_BYTES = 2**25  # of the small disk
 SETTINGS = {
     "d-model": 64, "n-heads": 2, "n-encoder-layers": 1, "n-decoder-layers": 1, "d-ff": 128,
     "vocab-size": 500, "max-len": 200, "batch-tokens": 600, "warmup": 10, "max-steps": N_STEPS,
@@ -29,7 +30,7 @@ SETTINGS = {
 
 
 def run_training(flags: list[str], log: Path) -> None:
-    """All that the command does, in a process of its own that says it to a log."""
+    """Run the command in a process of its own whose output goes to a log."""
     from scripts import train  # what it imports is there already
 
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -38,11 +39,11 @@ def run_training(flags: list[str], log: Path) -> None:
     sys.exit(run_command(lambda: sys.exit(train.main(flags)), "train"))
 
 
-class Training:
-    """Runs with the same settings, in a process that may be killed; what it said is in `log`."""
+class TrainingRun:
+    """A run that is started, killed and continued with the same settings; it writes to `log`."""
 
     def __init__(self, run: Path, folder: Path) -> None:
-        """The corpus lies in the folder, made once."""
+        """Prepare a run in the folder `run`; the corpus, log and cache lie in `folder`."""
         corpus = folder / "corpus.tsv"
         if not corpus.exists():
             lines = (ROOT / "data" / "train.tsv").read_text(encoding="utf-8").splitlines(True)
@@ -50,11 +51,11 @@ class Training:
         self.run, self.log = run, folder / f"{run.name}.log"
         flags = SETTINGS | {"train": corpus, "cache": folder / "cache", "output": run}
         self._flags = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
-        # Processes that have the imports behind them: a fork of one begins at once.
-        self._context = mp.get_context("forkserver")
+        # A fork of a process that has the imports behind it begins at once.
+        self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["scripts.train", "matplotlib.pyplot"])
 
-    def start(self) -> "mp.process.BaseProcess":
+    def start(self) -> multiprocessing.process.BaseProcess:
         process = self._context.Process(target=run_training, args=(self._flags, self.log))
         process.start()
         return process
@@ -70,109 +71,100 @@ class Training:
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
     def state(self) -> tuple[bytes, ...]:
-        """All that decides how it goes on."""
+        """Return all that decides how the run goes on."""
         last = self.run / "last"
-        place = json.loads((last / STATE_VALUES).read_text())
-        numbers = json.dumps([place[name] for name in ("step", "epoch", "position")]).encode()
+        values = json.loads((last / STATE_VALUES).read_text())
+        numbers = json.dumps([values[name] for name in ("step", "epoch", "position")]).encode()
         return (last / WEIGHTS).read_bytes(), (last / STATE).read_bytes(), numbers
 
     @property
-    def half_written(self) -> bool:
+    def is_saving(self) -> bool:
+        """Whether a save was begun and has not ended."""
         return (self.run / ".last.tmp").exists()
 
-    def killed(self, after: int, delay: float, in_save: bool) -> bool:
-        """Kills it behind so many records, in a save if asked; whether it came to that."""
+    def start_and_kill(self, after: int, delay: float, in_save: bool) -> bool:
+        """Kill it behind so many records, in a save if asked; return whether it came to that."""
         process = self.start()
         while process.is_alive():
-            if self.n_records() > after and (self.half_written or not in_save):
+            if self.n_records() > after and (self.is_saving or not in_save):
                 break
             time.sleep(0.0005)
         time.sleep(delay)
         process.kill()
         process.join()
-        return self.half_written if in_save else process.exitcode == -9
-
-
-def finished(run: Path, folder: Path) -> Path:
-    """The folder of a run to its end."""
-    Training(run, folder).finish()
-    return run
+        return self.is_saving if in_save else process.exitcode == -9
 
 
 def run(options: Options) -> Iterator[Check]:
-    """A run that is left alone, then others that must end like it."""
-    folder = options.folder
-    straight = Training(folder / "straight", folder)
-    straight.finish()
-    wanted, chance = straight.state(), random.Random(options.seed)
+    """Let a run train undisturbed, then others that must end like it."""
+    folder, rng = options.folder, random.Random(options.seed)
+    undisturbed = TrainingRun(folder / "undisturbed", folder)
+    undisturbed.finish()
+    expected = undisturbed.state()
     for n, in_save in ((N_KILLS, False), (N_IN_SAVE, True)):
-        yield _killed(folder, options.count(n), in_save, wanted, chance)
-    with _small_disk(folder / "small") as (place, kind):
-        yield _on_full_disk(folder, place, kind, options.count(N_FULL), wanted, chance)
+        yield _check_kills(folder, options.count(n), in_save, expected, rng)
+    with _small_disk(folder / "small") as kind:
+        yield _check_full_disk(folder / "small", kind, options.count(N_FULL), expected, rng)
 
 
-def _killed(
-    folder: Path, n: int, in_save: bool, wanted: tuple[bytes, ...], chance: random.Random
+def _check_kills(
+    folder: Path, n: int, in_save: bool, expected: tuple[bytes, ...], rng: random.Random
 ) -> Check:
     name = "kill -9 during a save" if in_save else "kill -9"
     bad, steps = list[str](), list[int]()
     for number in itertools.count():
         if len(steps) >= n:
             break
-        training = Training(folder / f"{name} {number}", folder)
+        training = TrainingRun(folder / f"{name} {number}", folder)
         for _ in range(min(KILLS_OF_A_RUN, n - len(steps))):
-            after = training.n_records() + chance.randrange(-1, 15)
-            if training.killed(after, chance.uniform(0, 0.003 if in_save else 0.1), in_save):
+            after = training.n_records() + rng.randrange(-1, 15)
+            if training.start_and_kill(after, rng.uniform(0, 0.003 if in_save else 0.1), in_save):
                 steps.append(training.n_records())
         training.finish()
-        if training.state() != wanted or training.half_written:
+        if training.state() != expected or training.is_saving:
             bad.append(training.run.name)
-    told = ", ".join(bad) or f"behind {min(steps)} to {max(steps)} of {N_STEPS} steps"
-    return Check(f"{name}: goes on, ends bit for bit alike", len(steps), len(bad), told)
+    seen = ", ".join(bad) or f"behind {min(steps)} to {max(steps)} of {N_STEPS} steps"
+    return Check(f"{name}: goes on, ends bit for bit alike", len(steps), len(bad), seen)
 
 
-def _on_full_disk(
-    folder: Path, place: Path, kind: str, n: int, wanted: tuple[bytes, ...], chance: random.Random
+def _check_full_disk(
+    folder: Path, kind: str, n: int, expected: tuple[bytes, ...], rng: random.Random
 ) -> Check:
-    bad = list[str]()
+    bad, ballast = list[str](), folder / "ballast"
     for number in range(n):
-        training = Training(place / f"full-{number}", folder)
-        moment, process = chance.randint(1, 45), training.start()
-        while process.is_alive() and training.n_records() < moment:
+        training = TrainingRun(folder / f"full-{number}", folder)
+        after, process = rng.randint(1, 45), training.start()
+        while process.is_alive() and training.n_records() < after:
             time.sleep(0.001)
         if kind == "limit":
             resource.prlimit(process.pid or 0, resource.RLIMIT_FSIZE, (0, 0))
         else:
-            _fill(place / "ballast")
+            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while file.write(b"\0" * 4096) > 0:
+                    pass
         process.join()
-        said = training.log.read_text()
-        lines = [line for line in said.splitlines() if line.startswith("train: ")]
-        (place / "ballast").unlink(missing_ok=True)
-        if process.exitcode != 2 or len(lines) != 1 or TRACEBACK in said:
-            bad.append(f"exit code {process.exitcode}, {len(lines)} lines: {said[-200:]}")
+        log = training.log.read_text()
+        lines = [line for line in log.splitlines() if line.startswith("train: ")]
+        ballast.unlink(missing_ok=True)
+        if process.exitcode != 2 or len(lines) != 1 or TRACEBACK in log:
+            bad.append(f"exit code {process.exitcode}, {len(lines)} lines: {log[-200:]}")
         training.finish()
-        if training.state() != wanted:
+        if training.state() != expected:
             bad.append(f"full-{number} ends otherwise")
         subprocess.run(["rm", "-r", training.run], check=True)
-    told = "; ".join(bad) or lines[0]
-    return Check(f"disk full ({kind}): one line, then likewise", n, len(bad), told)
-
-
-def _fill(path: Path) -> None:
-    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
-        while file.write(b"\0" * 4096) > 0:
-            pass
+    seen = "; ".join(bad) or lines[0]
+    return Check(f"disk full ({kind}): one line, then likewise", n, len(bad), seen)
 
 
 @contextlib.contextmanager
-def _small_disk(place: Path) -> Iterator[tuple[Path, str]]:
-    """A disk in memory; where none may be mounted, no file may grow (file size limit)."""
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={SPACE}", "tmpfs", str(place)]
+def _small_disk(folder: Path) -> Iterator[str]:
+    """Mount a disk in memory ("tmpfs"); where that may not be, no file may grow ("limit")."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True).returncode:
-        yield place, "limit"
+        yield "limit"
         return
     try:
-        yield place, "tmpfs"
+        yield "tmpfs"
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", str(folder)], check=True)

@@ -5,7 +5,7 @@ python -m data.beginner
 Out of the pairs of at most ten words a side, in letters and common marks alone, those are taken
 that are translated word for word: the chance of a word, given the likeliest of the other side by
 Model 1 (Brown et al. 1993, section 4.1), is at least 0.2 on the geometric mean. Idioms and free
-translations, from which little is learned in four minutes, have less.
+translations, from which little is em_step in four minutes, have less.
 `beginner-dev.tsv` and `beginner-test.tsv`: of these, sentences of three to six words a side, each
 of which occurs at least twelve times in these; 250 each, chosen by the hash of the Spanish side.
 `beginner-train.tsv`: of those that share no side with the former, the ones whose rarest word is
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.corpus.extract_phrases import ITERATIONS, bitext, learned, numbered
+from scripts.corpus.extract_phrases import ITERATIONS, cooccurrences, em_step, to_ids
 from transformer.config import SentencePair
 from transformer.corpus.cleaning import dedup_text, key
 from transformer.corpus.readers import read_pairs, write_tsv
@@ -47,13 +47,13 @@ def words(pair: SentencePair) -> Words:
 
 def literalness(pairs: Sequence[Words]) -> list[float]:
     """The chance of a word of each pair, given the other side; both ways, on the geometric mean."""
-    source, target = (numbered(side) for side in zip(*pairs, strict=True))
+    source, target = (to_ids(side) for side in zip(*pairs, strict=True))
     logs = np.zeros(len(pairs))
     for given, told in ((source, target), (target, source)):
-        text = bitext(given, told)
+        text = cooccurrences(given, told)
         chance = np.ones(len(text.source_of_pair))
         for _ in range(ITERATIONS):
-            chance = learned(text, chance)
+            chance = em_step(text, chance)
         best = np.full(text.place[-1] + 1, UNHEARD_OF)
         np.maximum.at(best, text.place, chance[text.pair])
         pair = np.repeat(np.arange(len(told)), [len(side) for side in told])

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scripts.benchmark.tables import environment, markdown
+from scripts.benchmark.tables import environment, log, markdown
 from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.decoding import native
@@ -22,14 +22,15 @@ from transformer.evaluation.metrics import bleu
 from transformer.translation.translator import Translation, Translator
 
 HEADS = ("test set", "decoded by", "BLEU", "to the model", "the plain model's tokens")
+PLAIN = "plain model"
 
 
-def ways(plain: Translator) -> dict[str, Callable[[], Decoder]]:
-    """What decodes, by name; each packs the weights when it is called."""
+def decoders(plain: Translator) -> dict[str, Callable[[], Decoder]]:
+    """Return what opens each decoder, by name; it packs the weights when it is called."""
     model = plain.model
     found: dict[str, Callable[[], Decoder]] = {
-        "plain model": lambda: BatchDecoder(model, "float32"),
-        "plain model, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
+        PLAIN: lambda: BatchDecoder(model, "float32"),
+        f"{PLAIN}, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
     }
     if native.library() is not None and native.fits(model.config):
         found["float32"] = lambda: model_decoder(model, "float32")
@@ -40,36 +41,35 @@ def ways(plain: Translator) -> dict[str, Callable[[], Decoder]]:
 def rows(
     sets: Sequence[TestSet], translations: Mapping[str, Sequence[Translation]]
 ) -> Iterator[list[str]]:
-    """By test set and way: BLEU, its difference to the model, how many sentences are the same.
+    """Yield a row for each test set and decoder: BLEU, its difference, sentences that are the same.
 
-    `found` has the translations of all sets, one set after the other.
+    `translations` has those of all sets, one set after the other.
     """
     start = 0
     for test_set in sets:
         end = start + len(test_set.sources)
-        parts = {name: every[start:end] for name, every in translations.items()}
-        scores = {name: bleu([r.text for r in p], test_set.references) for name, p in parts.items()}
-        tokens = {name: [r.tokens for r in part] for name, part in parts.items()}
-        for name, score in scores.items():
-            same = sum(a == b for a, b in zip(tokens[name], tokens["plain model"], strict=True))
-            gap, n_same = score - scores["plain model"], f"{same:,} of {end - start:,}"
-            yield [test_set.name, name, f"{score:.2f}", f"{gap:+.2f}", n_same]
+        expected = translations[PLAIN][start:end]
+        base = bleu([result.text for result in expected], test_set.references)
+        for name, results in translations.items():
+            part = results[start:end]
+            score = bleu([result.text for result in part], test_set.references)
+            same = sum(a.tokens == b.tokens for a, b in zip(part, expected, strict=True))
+            shown = f"{score:.2f}", f"{score - base:+.2f}", f"{same:,} of {end - start:,}"
+            yield [test_set.name, name, *shown]
         start = end
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Translates with each way and prints the table."""
+    """Translate with each decoder and print the table."""
     plain = Translator.load(args.model, "cpu", "float32")
-    langs = plain.src_lang, plain.tgt_lang
-    names = set_names(args.test)
+    langs, names = (plain.src_lang, plain.tgt_lang), set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
     sources = [source for test_set in sets for source in test_set.sources]
-    translations = {}
-    decode = DecodeConfig(beam_size=args.beam_size, scores=False)
-    for name, packed in ways(plain).items():
-        plain.decoder = packed()
+    decode, translations = DecodeConfig(beam_size=args.beam_size, scores=False), {}
+    for name, open_decoder in decoders(plain).items():
+        plain.decoder = open_decoder()
         translations[name] = plain.translate(sources, decode)
-        print(f"{name}: {len(sources):,} sentences", file=sys.stderr, flush=True)
+        log(f"{name}: {len(sources):,} sentences")
     beams = f"{args.beam_size} beams" if args.beam_size > 1 else "greedy"
     print(f"{'-'.join(langs)}: {args.model}, {beams}; {environment()}\n")
     print(markdown(HEADS, rows(sets, translations)))
@@ -78,7 +78,7 @@ def compare(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder")

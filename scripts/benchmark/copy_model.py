@@ -52,7 +52,7 @@ def copy_model(config: ModelConfig, seed: int = 1) -> Transformer:
     return model.eval()
 
 
-def sentences(
+def random_sentences(
     number: int, vocab_size: int, *, length: int | None = None, seed: int = 1
 ) -> list[list[int]]:
     """Random source ids without special ones, of that length, or 5 to 60 long and 24 on average."""

@@ -5,7 +5,7 @@
 
 Models of one shape take steps on the same batches of random sentences, by turns, each in a process
 of its own, on a GPU where there is one. This project's step moves its average of the weights too;
-Marian is always post-norm. What is not installed is left out, with a word.
+Marian is always post-norm. What is not installed is skipped.
 
 Shapes: B batch, T target, L any length, D model width, V vocabulary.
 """
@@ -18,7 +18,8 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -26,10 +27,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scripts.benchmark.copy_model import sentences
-from scripts.benchmark.rounds import Say, ratio, take_turns
-from scripts.benchmark.tables import markdown, report
-from scripts.benchmark.workers import Member, Run, open_all, peak_mib
+from scripts.benchmark.copy_model import random_sentences
+from scripts.benchmark.driver import Run, open_workers, peak_memory, run_rounds, speed_tables
+from scripts.benchmark.tables import environment
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
@@ -40,48 +40,46 @@ from transformer.training.loss import LossModel
 from transformer.training.reporting import peak_flops, training_flops
 from transformer.training.runtime import attention_kernel, has_fast_bfloat16, keep_freed_memory
 
-HEADS = ("trainer", "target tokens/s", "least", "most", "ms/step", "share of peak", "MiB")
 CONFIG = TrainConfig()
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 Loss = Callable[[Batch], Tensor]  # the mean of the target tokens: -> ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What all trainers are given."""
 
     config: ModelConfig
     batch_tokens: int
-    n_batches: int  # of a round, each a step
-    n_rounds: int
+    steps: int  # of a round
+    rounds: int
     threads: int
     bfloat16: bool
     compile: bool = False
-    multiple: int = 1  # that lengths are padded to
+    pad_multiple: int = 1
 
-    def shares(self) -> list[list[Batch]]:
-        """The batches of each round, and last those to warm up on; targets are as their sources."""
-        n_shares = self.n_rounds + 1
-        n_needed = n_shares * self.n_batches
-        texts = sentences(n_needed * self.batch_tokens // 40 + 200, self.config.vocab_size)
-        lengths = np.array([len(ids) + 1 for ids in texts])
-        every = np.arange(len(texts))
-        rows = plan((lengths, lengths), every, self.batch_tokens, 1, 0, 1, self.multiple)
-        pairs = [[(texts[i], texts[i]) for i in row] for row in rows[:n_needed]]
-        batches = [collate(row, self.multiple) for row in pairs]
+    def batches(self) -> list[list[Batch]]:
+        """Draw the batches of each round, and last those to warm up on; targets equal sources."""
+        n_shares = self.rounds + 1
+        n_batches = n_shares * self.steps
+        texts = random_sentences(n_batches * self.batch_tokens // 40 + 200, self.config.vocab_size)
+        lengths, rows = np.array([len(ids) + 1 for ids in texts]), np.arange(len(texts))
+        drawn = plan((lengths, lengths), rows, self.batch_tokens, 1, 0, 1, self.pad_multiple)
+        pairs = [[(texts[i], texts[i]) for i in row] for row in drawn[:n_batches]]
+        batches = [collate(row, self.pad_multiple) for row in pairs]
         if DEVICE.type == "cuda":
             batches = [batch.pin_memory() for batch in batches]
         return [batches[start::n_shares] for start in range(n_shares)]
 
 
 def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
-    """The loss as its users write it: (B, T, V), (B, T) -> ()."""
+    """Compute the loss from all logits at once: (B, T, V), (B, T) -> ()."""
     flat, smooth = logits.flatten(0, 1), CONFIG.label_smoothing
     return F.cross_entropy(flat, target.flatten(), ignore_index=PAD_ID, label_smoothing=smooth)
 
 
 def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
-    """The model and its loss, whose logits never exist as a whole."""
+    """Return this project's model and its loss, whose logits never exist as a whole."""
     loss_model = LossModel(Transformer(settings.config).to(DEVICE), CONFIG)
     if settings.compile:
         loss_model.compile_layers()
@@ -94,7 +92,7 @@ def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
 
 
 def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
-    """MarianMTModel, which normalises after each sublayer."""
+    """Return a MarianMTModel, which normalises after each sublayer, and its loss."""
     logging.getLogger("transformers").setLevel(logging.ERROR)
     config = dataclasses.replace(settings.config, norm="post")
     model = huggingface_model(Transformer(config)).train().to(DEVICE)
@@ -109,7 +107,7 @@ def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
 
 
 def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
-    """torch.nn.Transformer with what it leaves to its user: embeddings, positions, output."""
+    """Return torch.nn.Transformer with embeddings, positions and output layer, and its loss."""
     config = settings.config
     embedding = nn.Embedding(config.vocab_size, config.d_model)
     nn.init.normal_(embedding.weight, std=config.d_model**-0.5)
@@ -151,112 +149,97 @@ TRAINERS: dict[str, Callable[[Settings], tuple[nn.Module, Loss]]] = {
 OURS = next(iter(TRAINERS))
 
 
-class Loop:
-    """A model on its way: `round` takes a step on each of some batches."""
+class Trainer:
+    """A model in training: `run_round` takes a step on each batch of a round."""
 
     def __init__(self, name: str, settings: Settings) -> None:
-        self.settings, self.shares, self.n_done = settings, settings.shares(), 0
+        self.settings, self.batches, self.n_steps = settings, settings.batches(), 0
         torch.manual_seed(1)
         self.model, self.loss = TRAINERS[name](settings)
         self.averaged = Transformer(settings.config).to(DEVICE) if name == OURS else None
         self.adam = optimizer.adam(self.model.parameters())
 
     def step(self, batch: Batch) -> None:
-        """One step: forward, loss, backward, clipped gradient, Adam."""
-        self.n_done += 1
+        """Take one step: forward, loss, backward, clipped gradient, Adam."""
+        self.n_steps += 1
         low = self.settings.bfloat16
-        ours = self.averaged is not None
         kernel: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if ours or DEVICE.type == "cpu":
+        if self.averaged is not None or DEVICE.type == "cpu":
             kernel = attention_kernel(DEVICE, "bf16" if low else "no")
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=low), kernel:
             loss = self.loss(batch.to(DEVICE))
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), CONFIG.clip)
         width = self.settings.config.d_model
-        self.adam.param_groups[0]["lr"] = optimizer.learning_rate(self.n_done, width, CONFIG)
+        self.adam.param_groups[0]["lr"] = optimizer.learning_rate(self.n_steps, width, CONFIG)
         self.adam.step()
         self.adam.zero_grad()
         if self.averaged is not None:
-            optimizer.update_average(self.averaged, self.model, CONFIG.ema, self.n_done)
+            optimizer.update_average(self.averaged, self.model, CONFIG.ema, self.n_steps)
 
-    def round(self, batches: Sequence[Batch]) -> Run:
-        """Steps on all of them, timed; the outputs are the target ids of each step."""
+    def run_round(self, number: int) -> Run:
+        """Time the steps of a round; the outputs are the target ids of each step."""
         started = time.monotonic()
-        for batch in batches:
+        for batch in self.batches[number]:
             self.step(batch)
         if DEVICE.type == "cuda":
             torch.cuda.synchronize()
         seconds = time.monotonic() - started
-        outputs = [batch.tgt_out[batch.tgt_out != PAD_ID].tolist() for batch in batches]
-        used = torch.cuda.max_memory_allocated() / 2**20 if DEVICE.type == "cuda" else peak_mib()
-        return Run(outputs, (seconds,), round(used))
+        targets = (batch.tgt_out for batch in self.batches[number])
+        outputs = [ids[ids != PAD_ID].tolist() for ids in targets]
+        on_gpu = DEVICE.type == "cuda"
+        used = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else peak_memory()
+        return Run(outputs, (seconds,), used)
 
 
-_own: dict[str, Loop] = {}  # in the process of a trainer
+_process: dict[str, Trainer] = {}  # in the process of a trainer: itself
 
 
-def open_loop(name: str, settings: Settings) -> None:
-    """Makes the loop and warms it up; the first call in a process."""
+def initialize(settings: Settings, name: str) -> None:
+    """Make the trainer in its process and warm it up."""
     torch.set_num_threads(settings.threads)
     keep_freed_memory()
-    _own["loop"] = Loop(name, settings)
-    do_round(settings.n_rounds)
+    _process["trainer"] = Trainer(name, settings)
+    run_round(settings.rounds)
 
 
-def do_round(number: int) -> Run:
-    """The round of that number."""
-    loop = _own["loop"]
-    return loop.round(loop.shares[number])
+def run_round(number: int) -> Run:
+    """Run a round in the process of a trainer."""
+    return _process["trainer"].run_round(number)
 
 
-def run(given: argparse.Namespace, say: Say) -> str:
-    """Measures all that are installed; gives the table."""
-    if min(given.rounds, given.steps, given.threads) < 1:
-        raise UserError("expected rounds, steps and threads of at least 1")
-    config = from_arguments(ModelConfig, given, base=model_config(given.preset))
-    low = given.precision == "bfloat16" or (given.precision == "auto" and has_fast_bfloat16(DEVICE))
-    settings = Settings(config, given.batch_tokens, given.steps, given.rounds, given.threads, low,
-                        given.compile, given.pad_multiple)  # fmt: skip
-    members, skipped = open_all(
-        given.trainers, lambda name: Member(name, open_loop, name, settings), say
-    )
-    by_name = {member.name: member for member in members}
+def tables(
+    rounds: Mapping[str, Sequence[Run]], skipped: Mapping[str, str], peak: float = 0.0
+) -> str:
+    """Format what each trainer did, and how many times as fast this project is.
 
-    def turn(number: int, name: str) -> Run:
-        return by_name[name].tell(do_round, number).result()
-
-    try:
-        rounds = take_turns([*by_name], turn, given.rounds, say)
-    finally:
-        for member in members:
-            member.close()
-    peak = peak_flops(DEVICE, torch.bfloat16 if low else torch.float32)
-    flops = training_flops(config, 1, 1)  # sources are as long as their targets
-    return tables(rounds, skipped, peak / flops)
-
-
-def tables(rounds: dict[str, list[Run]], skipped: dict[str, str], most: float = 0.0) -> str:
-    """What each did, and how many times as fast this project is: the median of the rounds.
-
-    `most` are the target tokens a second that the device's matrix products allow; 0: not known.
+    `peak` are the target tokens a second that the device's matrix products allow; 0: not known.
     """
-    rows, said = [], [""]
-    speeds = {name: [turn.speed for turn in done] for name, done in rounds.items()}
-    for name, done in rounds.items():
-        ms, mib = statistics.median(turn.ms for turn in done), max(turn.peak_mib for turn in done)
-        own = statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])
-        share = f"{own[0] / most:.0%}" if most else "-"
-        rows.append([name, *(f"{x:,.0f}" for x in (*own, ms)), share, f"{mib:,.0f}"])
-        if name != OURS and OURS in rounds:
-            times = ratio(speeds[OURS], speeds[name])
-            said.append(f"{OURS} is {times:.2f} times as fast as {name}.")
-    said += [f"Left out {name}: {why}." for name, why in skipped.items()]
-    return "\n".join([markdown(HEADS, rows), *said])
+    speeds = [statistics.median(run.tokens_per_second for run in runs) for runs in rounds.values()]
+    shares = [f"{speed / peak:.0%}" if peak else "-" for speed in speeds]
+    parts = [*speed_tables(rounds, [OURS], {"share of peak": shares})]
+    return "\n\n".join([*parts, *(f"Skipped {name}: {why}." for name, why in skipped.items())])
 
 
-def parser() -> argparse.ArgumentParser:
-    """Which model, which trainers, how much of what."""
+def run(args: argparse.Namespace) -> None:
+    """Measure all trainers that are installed, and print the machine and the tables."""
+    if min(args.rounds, args.steps, args.threads) < 1:
+        raise UserError("expected rounds, steps and threads of at least 1")
+    print(environment(), flush=True)
+    args.config = from_arguments(ModelConfig, args, base=model_config(args.preset))
+    fast = has_fast_bfloat16(DEVICE)
+    args.bfloat16 = fast if args.precision == "auto" else args.precision == "bfloat16"
+    settings = from_arguments(Settings, args)
+    initializer = partial(initialize, settings)
+    with open_workers(args.trainers, initializer, run_round) as (workers, skipped):
+        rounds = run_rounds([*workers], lambda number, name: workers[name](number), args.rounds)
+    peak = peak_flops(DEVICE, torch.bfloat16 if settings.bfloat16 else torch.float32)
+    flops = training_flops(settings.config, 1, 1)  # sources are as long as their targets
+    print(f"\n{tables(rounds, skipped, peak / flops)}", flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--preset", default="small", help="size of the models (default: small)")
@@ -269,13 +252,8 @@ def parser() -> argparse.ArgumentParser:
     add("--pad-multiple", type=int, default=1, help="of lengths (default: 1)")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
     add_arguments(flags, ModelConfig, from_preset=True)
-    return flags
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
-    args = parser().parse_args(argv)
-    return run_command(lambda: report(lambda say: run(args, say)), "training")
+    args = flags.parse_args(argv)
+    return run_command(lambda: run(args), "training")
 
 
 if __name__ == "__main__":

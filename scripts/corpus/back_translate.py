@@ -44,58 +44,30 @@ CHUNK = 2000  # lines between two places where a stopped command can go on
 LineMap = Callable[[Sequence[str]], list[str]]  # lines to as many lines
 
 
-def by_command(command: str) -> LineMap:
-    """A command that reads lines and writes as many; UserError where it does not."""
-    words = shlex.split(command)
+def command_translator(command: str) -> LineMap:
+    """Return what translates by a command that reads lines and writes as many, else UserError."""
 
     def translate(lines: Sequence[str]) -> list[str]:
+        text = "\n".join(lines) + "\n"
         try:
-            ran = subprocess.run(
-                words, input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8"
+            done = subprocess.run(
+                shlex.split(command), input=text, capture_output=True, encoding="utf-8"
             )
         except OSError as error:
             raise UserError(f"expected a command that runs, got {command!r}: {error}") from error
-        out = ran.stdout.removesuffix("\n").split("\n")
-        if ran.returncode or len(out) != len(lines):
+        out = done.stdout.removesuffix("\n").split("\n")
+        if done.returncode or len(out) != len(lines):
             raise UserError(
                 f"expected {len(lines)} lines from {command!r}; got {len(out)} and exit code "
-                f"{ran.returncode}: {ran.stderr.strip()[-200:]}"
+                f"{done.returncode}: {done.stderr.strip()[-200:]}"
             )
         return out
 
     return translate
 
 
-def files_below(places: Sequence[str], endings: tuple[str, ...]) -> list[str]:
-    """What is named, and of the folders that are named all files of these endings."""
-    files: list[str] = []
-    for place in places:
-        inside = sorted(str(p) for p in Path(place).rglob("*") if p.name.endswith(endings))
-        if not inside and Path(place).is_dir():
-            raise UserError(f"expected files ({', '.join(endings)}) in {place}, got none")
-        files += inside or [place]
-    return files
-
-
-def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts, `CHUNK` at a time."""
-    texts = iter(texts)
-    while chunk := list(itertools.islice(texts, CHUNK)):
-        yield chunk
-
-
-def holding_terms(texts: Iterable[str], terms: Terms, most: int) -> Iterator[str]:
-    """The texts that hold a term which fewer than `most` of them held before."""
-    n_texts: Counter[str] = Counter()
-    for text in texts:
-        found = {span.target for span in terms.find(text)}
-        if any(n_texts[term] < most for term in found):
-            n_texts.update(found)
-            yield text
-
-
-def by_model(args: argparse.Namespace, glossary: Glossary | None) -> LineMap:
-    """A model of ours; a line in which it does not say a term of the glossary comes out empty."""
+def model_translator(args: argparse.Namespace, glossary: Glossary | None) -> LineMap:
+    """Return what translates by a model of ours; "" where it does not write a glossary's term."""
     langs = args.lang, args.to
     plain = Translator.load(args.model, args.device, args.compute_type, langs=langs)
     translator = GuardedTranslator(plain, glossary) if glossary else plain
@@ -108,20 +80,43 @@ def by_model(args: argparse.Namespace, glossary: Glossary | None) -> LineMap:
     return translate
 
 
-def write_file(
-    texts: Iterable[str], output: Path, header: str, rows: Callable[[list[str]], list[str]],
+def find_files(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
+    """Return the paths, each folder replaced by the files with these suffixes below it."""
+    files: list[str] = []
+    for path in paths:
+        inside = sorted(str(p) for p in Path(path).rglob("*") if p.name.endswith(suffixes))
+        if not inside and Path(path).is_dir():
+            raise UserError(f"expected files ({', '.join(suffixes)}) in {path}, got none")
+        files += inside or [path]
+    return files
+
+
+def texts_with_terms(texts: Iterable[str], terms: Terms, per_term: int) -> Iterator[str]:
+    """Yield the texts with a term that fewer than `per_term` of them had before."""
+    n_texts: Counter[str] = Counter()
+    for text in texts:
+        found = {span.target for span in terms.find(text)}
+        if any(n_texts[term] < per_term for term in found):
+            n_texts.update(found)
+            yield text
+
+
+def write_rows(
+    output: Path, header: str, texts: Iterable[str], rows: Callable[[list[str]], list[str]],
     jobs: int = 1,
 ) -> int:  # fmt: skip
-    """Writes `output` chunk by chunk, behind what is there of it; returns the number of rows.
+    """Write `rows` of the texts behind the rows that the file has; return their number.
 
     `rows` makes as many rows of a chunk as it has texts; `jobs` chunks are made side by side.
     """
-    with unlost(output, resume=True, by="the same command") as (write, done, _):
-        n_rows, rest = max(0, done - 1), chunks(itertools.islice(texts, max(0, done - 1), None))
-        if not done:
+    with unlost(output, resume=True, by="the same command") as (write, n_lines, _):
+        n_rows = max(0, n_lines - 1)
+        rest = itertools.islice(texts, n_rows, None)
+        chunks = iter(lambda: list(itertools.islice(rest, CHUNK)), [])
+        if not n_lines:
             write(header)
         with ThreadPoolExecutor(jobs) as pool:
-            while batch := list(itertools.islice(rest, jobs)):
+            while batch := list(itertools.islice(chunks, jobs)):
                 for row in itertools.chain.from_iterable(pool.map(rows, batch)):
                     write(row)
                     n_rows += 1
@@ -129,26 +124,23 @@ def write_file(
 
 
 def back_translate(args: argparse.Namespace) -> None:
-    """Writes a file for each file of text, and prints how many pairs it has."""
-    header = f"{args.lang}\t{args.to}"
+    """Write a file for each file of text, and print how many pairs it has."""
     translate: LineMap | None = None
     glossary = Glossary.read(args.glossary) if args.glossary else None
     if args.command:
-        translate = by_command(args.command)
+        translate = command_translator(args.command)
     elif args.model:
-        translate = by_model(args, glossary)
+        translate = model_translator(args, glossary)
     args.output.mkdir(parents=True, exist_ok=True)
 
     def rows(texts: list[str]) -> list[str]:
-        if translate is None:
-            return [f"{text}\t{COPIED} {text}" for text in texts]
-        made = map(normalize, translate(texts))
+        sources = map(normalize, translate(texts)) if translate else [""] * len(texts)
         return [
             f"{text}\t{BACK_TRANSLATED} {source}" if source else f"{text}\t{COPIED} {text}"
-            for text, source in zip(texts, made, strict=True)
+            for text, source in zip(texts, sources, strict=True)
         ]
 
-    for path in map(Path, files_below(args.text, TEXT_ENDINGS)):
+    for path in map(Path, find_files(args.text, TEXT_ENDINGS)):
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         kind = "bt-terms" if glossary else "bt" if translate else "copy"
         output = args.output / f"{kind}-{args.lang}-{stem}.tsv"
@@ -157,22 +149,22 @@ def back_translate(args: argparse.Namespace) -> None:
         texts: Iterator[str] = map(normalize, read_texts(path))
         texts = itertools.islice(texts, 0, None, args.copy or 1)
         if glossary:
-            texts = holding_terms(texts, glossary.terms((args.lang, args.to)), args.per_term)
-        n_rows = write_file(texts, output, header, rows, args.jobs if args.command else 1)
-        print(f"{output}: {n_rows:,} pairs", flush=True)
+            texts = texts_with_terms(texts, glossary.terms((args.lang, args.to)), args.per_term)
+        jobs, header = args.jobs if args.command else 1, f"{args.lang}\t{args.to}"
+        print(f"{output}: {write_rows(output, header, texts, rows, jobs):,} pairs", flush=True)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--text", required=True, nargs="+", metavar="PLACE", help="files of text, or folders")
     add("--lang", required=True, help="language of the text")
     add("--to", required=True, help="language of the other side")
-    way = flags.add_mutually_exclusive_group(required=True)
-    way.add_argument("--command", help="translates: reads lines, writes as many")
-    way.add_argument("--model", metavar="CHECKPOINT", help="translates: a model of ours")
-    way.add_argument("--copy", type=int, default=0, metavar="N", help="copy every Nth text")
+    how = flags.add_mutually_exclusive_group(required=True)
+    how.add_argument("--command", help="translates: reads lines, writes as many")
+    how.add_argument("--model", metavar="CHECKPOINT", help="translates: a model of ours")
+    how.add_argument("--copy", type=int, default=0, metavar="N", help="copy every Nth text")
     add("--glossary", metavar="FILE", help="with --model: terms that the translations are to use")
     add("--per-term", type=int, default=10, metavar="N", help="texts of a term (default: 10)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="commands side by side")
@@ -181,7 +173,7 @@ def main(argv: list[str] | None = None) -> int:
     add_arguments(flags, DecodeConfig)
     args = flags.parse_args(argv)
     if args.glossary and not args.model:
-        flags.error("--glossary: expected --model too, which is to say its terms")
+        flags.error("--glossary: expected --model too, which is to write its terms")
     return run_command(lambda: back_translate(args), "back_translate")
 
 

@@ -25,10 +25,10 @@ from transformer.evaluation.metrics import sentence_chrf
 from transformer.flags import add_engine
 from transformer.translation.translator import Translator
 
-EVERY = 10_000  # pairs between two lines of progress
+LOG_EVERY = 10_000  # pairs between two lines of progress
 
 
-def own_pairs(
+def new_pairs(
     translator: Translator,
     pairs: list[SentencePair],
     decode: DecodeConfig,
@@ -36,17 +36,17 @@ def own_pairs(
     counts: Counter[str],
     place: int = 0,
 ) -> Iterator[SentencePair]:
-    """The sources, each with the translation nearest to its reference, if chrF2 is `at_least`.
+    """Yield the sources with the translation nearest to the reference, if chrF2 is `at_least`.
 
     With a place, from 1 on, it is the beam's translation at that place.
     """
     results = translator.stream((src for src, _ in pairs), decode)
     for n, ((src, reference), result) in enumerate(zip(pairs, results, strict=True), 1):
-        ranked = result.candidates[place - 1 : place] if place else result.candidates
-        texts = [normalize(translation.text) for translation in ranked]
-        scores = sentence_chrf(texts, [reference] * len(texts))
-        nothing = ("", -1.0)  # a short beam has no such place
-        text, score = max(zip(texts, scores, strict=True), key=lambda p: p[1], default=nothing)
+        candidates = result.candidates[place - 1 : place] if place else result.candidates
+        texts = [normalize(candidate.text) for candidate in candidates]
+        scored = zip(sentence_chrf(texts, [reference] * len(texts)), texts, strict=True)
+        missing = (-1.0, "")  # a short beam has no such place
+        score, text = max(scored, key=lambda pair: pair[0], default=missing)
         if text == reference:
             counts["equal to the reference"] += 1
         elif score < at_least:
@@ -54,12 +54,12 @@ def own_pairs(
         else:
             counts["written"] += 1
             yield src, text
-        if n % EVERY == 0:
+        if n % LOG_EVERY == 0:
             print(f"{n:,} of {len(pairs):,} pairs", file=sys.stderr, flush=True)
 
 
 def diversify(args: argparse.Namespace) -> None:
-    """Writes the pairs as TSV, whole or not at all, and prints how many there are."""
+    """Write the pairs as TSV, whole or not at all, and print how many there are."""
     if not 0 <= args.place <= args.beam_size:
         raise UserError(
             f"expected a --place from 1 to --beam-size {args.beam_size}, or 0 for the nearest; "
@@ -67,24 +67,21 @@ def diversify(args: argparse.Namespace) -> None:
         )
     if bool(args.lang) != bool(args.to):
         raise UserError("expected --lang and --to together, got only one of them")
-    asked = (args.lang, args.to) if args.lang else None
-    translator = Translator.load(args.model, args.device, args.compute_type, langs=asked)
+    requested = (args.lang, args.to) if args.lang else None
+    translator = Translator.load(args.model, args.device, args.compute_type, langs=requested)
     langs = translator.src_lang, translator.tgt_lang
-    pairs = [
-        (normalize(src), normalize(tgt))
-        for spec in args.pairs
-        for src, tgt in read_pairs(spec, *langs)
-    ]
+    read = (pair for spec in args.pairs for pair in read_pairs(spec, *langs))
+    pairs = [(normalize(src), normalize(tgt)) for src, tgt in read]
     counts: Counter[str] = Counter()
     n_best = args.place or args.beam_size
     decode = DecodeConfig(beam_size=args.beam_size, n_best=n_best, scores=False)
-    new_pairs = own_pairs(translator, pairs, decode, args.at_least, counts, args.place)
-    write_tsv(args.output, langs, new_pairs)
+    found = new_pairs(translator, pairs, decode, args.at_least, counts, args.place)
+    write_tsv(args.output, langs, found)
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder of the model that translates")

@@ -29,19 +29,20 @@ WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)
 NULL = 0.2  # weight of the word that stands for "no source word at all"
 ITERATIONS = 6
-TINY = 1e-300  # so that nothing is divided by 0
+EPSILON = 1e-300  # so that nothing is divided by 0
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Words = list[str]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Bitext:
-    """Every meeting of a source and a target word in a pair of sentences; N meetings.
+class Cooccurrences:
+    """Every source word with every target word of its pair of sentences, N in all.
 
-    `pair` (N,) numbers the two words as types, `place` (N,) the target word as a token, and
-    `weight` (N,) is the preference for the diagonal. The source's NULL is met at the end of each.
+    `pair` (N,) is the index of the two words as types, `place` (N,) that of the target word as a
+    token, and `weight` (N,) the preference for the diagonal. The source's NULL comes last.
     """
 
     pair: Ints
@@ -50,17 +51,17 @@ class Bitext:
     source_of_pair: Ints
 
 
-def numbered(sentences: Iterable[Words]) -> list[Ints]:
-    """The words as numbers from 1 on, in the order of their coming; 0 is free for NULL."""
-    number: dict[str, int] = {}
+def to_ids(sentences: Iterable[Words]) -> list[Ints]:
+    """Return the words as ids from 1 on, in the order of their coming; 0 is for NULL."""
+    ids: dict[str, int] = {}
     return [
-        np.array([number.setdefault(w.lower(), len(number) + 1) for w in words], dtype=np.int64)
+        np.array([ids.setdefault(w.lower(), len(ids) + 1) for w in words], dtype=np.int64)
         for words in sentences
     ]
 
 
-def bitext(sources: Sequence[Ints], targets: Sequence[Ints]) -> Bitext:
-    """Lays the meetings of all sentences in rows, one after the other."""
+def cooccurrences(sources: Sequence[Ints], targets: Sequence[Ints]) -> Cooccurrences:
+    """Collect the pairs of words of all sentences, one after the other."""
     src, tgt, place, weight, first = [], [], [], [], 0
     for f, e in zip(sources, targets, strict=True):
         i, j = np.meshgrid(np.arange(len(e)), np.arange(len(f) + 1), indexing="ij")
@@ -74,25 +75,25 @@ def bitext(sources: Sequence[Ints], targets: Sequence[Ints]) -> Bitext:
     rows_f, rows_e = np.concatenate(src), np.concatenate(tgt)
     width = int(rows_e.max()) + 1
     keys, pair = np.unique(rows_f * width + rows_e, return_inverse=True)
-    return Bitext(pair, np.concatenate(place), np.concatenate(weight), keys // width)
+    return Cooccurrences(pair, np.concatenate(place), np.concatenate(weight), keys // width)
 
 
-def learned(text: Bitext, chance: Floats) -> Floats:
-    """One step of EM: the chance of the target word of each pair, given the source word."""
-    share = chance[text.pair] * text.weight
+def em_step(text: Cooccurrences, probs: Floats) -> Floats:
+    """Take one step of EM on the probability of each pair's target word given its source word."""
+    share = probs[text.pair] * text.weight
     share /= np.bincount(text.place, share)[text.place]
     counts = np.bincount(text.pair, share)
     total = np.bincount(text.source_of_pair, counts)
-    return counts / np.maximum(total[text.source_of_pair], TINY)
+    return counts / np.maximum(total[text.source_of_pair], EPSILON)
 
 
-def links(sources: Sequence[Ints], targets: Sequence[Ints]) -> list[Ints]:
-    """For each target word the place of its source word, -1 for none, after Model 1's EM."""
-    text = bitext(sources, targets)
-    chance = np.ones(len(text.source_of_pair))
+def align(sources: Sequence[Ints], targets: Sequence[Ints]) -> list[Ints]:
+    """Return for each target word the index of its source word, -1 for none, by Model 1."""
+    text = cooccurrences(sources, targets)
+    probs = np.ones(len(text.source_of_pair))
     for _ in range(ITERATIONS):
-        chance = learned(text, chance)
-    share = chance[text.pair] * text.weight
+        probs = em_step(text, probs)
+    share = probs[text.pair] * text.weight
     aligned, start = [], 0
     for f, e in zip(sources, targets, strict=True):
         rows = share[start : start + len(e) * (len(f) + 1)].reshape(len(e), len(f) + 1)
@@ -102,12 +103,10 @@ def links(sources: Sequence[Ints], targets: Sequence[Ints]) -> list[Ints]:
     return aligned
 
 
-def phrases(
-    to_source: Ints, to_target: Ints, longest: int
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans (start, end) of source and target, each of whose words is linked into the other only.
+def phrase_spans(to_source: Ints, to_target: Ints, longest: int) -> Iterator[tuple[Span, Span]]:
+    """Yield spans (start, end) of source and target whose words are linked into the other only.
 
-    `to_source` holds for each target word the place of its source word, `to_target` the reverse.
+    `to_source` holds for each target word the index of its source word, `to_target` the reverse.
     """
     up = {(int(j), i) for i, j in enumerate(to_source) if j >= 0}
     down = {(j, int(i)) for j, i in enumerate(to_target) if i >= 0}
@@ -119,44 +118,41 @@ def phrases(
             if not inside:
                 continue
             c, d = min(inside), max(inside) + 1
-            whole = all(a <= j < b for j, i in every if c <= i < d)
-            sure = any(a <= j < b for j, _ in both)
+            consistent = all(a <= j < b for j, i in every if c <= i < d)
+            agreed = any(a <= j < b for j, _ in both)
             ends = {a, b - 1} <= linked  # those of the target are linked anyway
-            if whole and sure and ends and d - c <= longest + 1:
+            if consistent and agreed and ends and d - c <= longest + 1:
                 yield (a, b), (c, d)
 
 
-def spelled(sentences: Iterable[Words]) -> dict[str, str]:
-    """Each word as it is most often written where it does not begin the sentence."""
-    seen: dict[str, Counter[str]] = defaultdict(Counter)
+def usual_spellings(sentences: Iterable[Words]) -> dict[str, str]:
+    """Return each word as it is most often written where it does not begin the sentence."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for words in sentences:
         for word in words[1:]:
-            seen[word.lower()][word] += 1
-    return {word: forms.most_common(1)[0][0] for word, forms in seen.items()}
+            counts[word.lower()][word] += 1
+    return {word: spellings.most_common(1)[0][0] for word, spellings in counts.items()}
 
 
-def words_of(text: str) -> Words:
-    """The words of a text, marks and numbers left out."""
-    return WORD.findall(text.replace("’", "'"))
-
-
-def table(pairs: Sequence[tuple[str, str]], longest: int) -> dict[tuple[str, str], int]:
-    """How often each pair of phrases is read off."""
-    texts = [(s, t) for s, t in ((words_of(a), words_of(b)) for a, b in pairs) if s and t]
-    src, tgt = numbered(s for s, _ in texts), numbered(t for _, t in texts)
-    forms = spelled(s for s, _ in texts), spelled(t for _, t in texts)
+def count_phrases(pairs: Sequence[tuple[str, str]], longest: int) -> dict[tuple[str, str], int]:
+    """Count how often each pair of phrases is read off; marks and numbers are left out."""
+    split = [[WORD.findall(text.replace("’", "'")) for text in pair] for pair in pairs]
+    sides = [*zip(*(words for words in split if all(words)), strict=True)]
+    src, tgt = map(to_ids, sides)
+    spellings = [*map(usual_spellings, sides)]
     counts: Counter[tuple[str, str]] = Counter()
-    for (s, t), up, down in zip(texts, links(src, tgt), links(tgt, src), strict=True):
-        words = [[forms[side].get(w.lower(), w) for w in (s, t)[side]] for side in (0, 1)]
-        for (a, b), (c, d) in phrases(up, down, longest):
-            counts[" ".join(words[0][a:b]), " ".join(words[1][c:d])] += 1
+    for *words, up, down in zip(*sides, align(src, tgt), align(tgt, src), strict=True):
+        s, t = ([usual.get(word.lower(), word) for word in side]
+                for usual, side in zip(spellings, words, strict=True))  # fmt: skip
+        for (a, b), (c, d) in phrase_spans(up, down, longest):
+            counts[" ".join(s[a:b]), " ".join(t[c:d])] += 1
     return counts
 
 
-def chosen(
+def best_translations(
     counts: dict[tuple[str, str], int], least: int, share: float
 ) -> Iterator[tuple[str, str]]:
-    """The best translation of each phrase that is frequent enough, alone and among its rivals."""
+    """Yield the best translation of each phrase that is frequent, alone and among its rivals."""
     of_source: dict[str, Counter[str]] = defaultdict(Counter)
     of_target: Counter[str] = Counter()
     for (src, tgt), n in counts.items():
@@ -168,24 +164,25 @@ def chosen(
             yield src, tgt
 
 
-def write(args: argparse.Namespace) -> None:
-    """Reads the corpora, writes the phrases as TSV, prints how many there are."""
+def extract(args: argparse.Namespace) -> None:
+    """Read the corpora, write the phrases as TSV, and print how many there are."""
     langs = args.src_lang, args.tgt_lang
     read = (pair for spec in args.pairs for pair in read_pairs(spec, *langs))
     pairs = [(normalize(s), normalize(t)) for s, t in read if max(len(s), len(t)) <= args.max_chars]
     if not pairs:
         raise UserError(f"expected pairs of at most {args.max_chars} characters, got none")
-    small = sorted(chosen(table(pairs, args.longest), args.least, args.share))
-    large = ((capitalised(s), capitalised(t)) for s, t in small if s[0].islower())
-    both_cases = [*small, *large]
+    counts = count_phrases(pairs, args.longest)
+    lower = sorted(best_translations(counts, args.least, args.share))
+    upper = ((capitalised(s), capitalised(t)) for s, t in lower if s[0].islower())
+    phrases = [*lower, *upper]
     if args.words:
-        write_tsv(args.words, langs, (pair for pair in both_cases if " " not in pair[0]))
-    write_tsv(args.output, langs, (pair for pair in both_cases if not args.words or " " in pair[0]))
-    print(f"{len(both_cases):,} phrases of {len(pairs):,} pairs")
+        write_tsv(args.words, langs, (pair for pair in phrases if " " not in pair[0]))
+    write_tsv(args.output, langs, (pair for pair in phrases if not args.words or " " in pair[0]))
+    print(f"{len(phrases):,} phrases of {len(pairs):,} pairs")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
@@ -200,7 +197,7 @@ def main(argv: list[str] | None = None) -> int:
         help="least share of the best translation among all (default: 0.25)")  # fmt: skip
     add("--max-chars", type=int, default=80, help="longer texts are passed over (default: 80)")
     args = flags.parse_args(argv)
-    return run_command(lambda: write(args), "phrases")
+    return run_command(lambda: extract(args), "phrases")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ LIST_LENGTHS = (3, 7)  # entries of a list, from and to
 
 
 def read_entries(path: Path) -> Iterator[SentencePair]:
-    """The entries of a dictionary; a line without its two columns is a UserError."""
+    """Yield the entries of a dictionary; a line without its two columns is a UserError."""
     for number, line in enumerate(lines(path), 1):
         cells = [normalize(cell) for cell in line.split("\t")]
         if len(cells) != 2 or not all(cells):
@@ -30,8 +30,8 @@ def read_entries(path: Path) -> Iterator[SentencePair]:
         yield cells[0], cells[1]
 
 
-def listed(words: Sequence[str], lang: str) -> str:
-    """Words as a list within a sentence."""
+def join_list(words: Sequence[str], lang: str) -> str:
+    """Join words to a list within a sentence."""
     last = f" {AND[lang]} " if lang in AND else ", "
     return ", ".join(words[:-1]) + last + words[-1] + "."
 
@@ -39,16 +39,16 @@ def listed(words: Sequence[str], lang: str) -> str:
 def pairs(
     entries: list[SentencePair], langs: tuple[str, str], n_lists: int, rng: random.Random
 ) -> Iterator[SentencePair]:
-    """Every entry, then the lists."""
+    """Yield every entry, then the lists."""
     yield from entries
     for _ in range(n_lists if len(entries) >= LIST_LENGTHS[0] else 0):
-        chosen = rng.sample(entries, min(len(entries), rng.randint(*LIST_LENGTHS)))
-        src, tgt = zip(*chosen, strict=True)
-        yield listed(src, langs[0]), listed(tgt, langs[1])
+        drawn = rng.sample(entries, min(len(entries), rng.randint(*LIST_LENGTHS)))
+        src, tgt = zip(*drawn, strict=True)
+        yield join_list(src, langs[0]), join_list(tgt, langs[1])
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--entries", required=True, nargs="+", type=Path, metavar="FILE", help="dictionaries")

@@ -15,7 +15,7 @@ from transformer.command import Parser, run_command
 from transformer.config import SentencePair
 from transformer.corpus.readers import tsv, write_tsv
 
-SWAPPED = str.maketrans(".,", ",.")
+SWAP_SEPARATORS = str.maketrans(".,", ",.")
 HOURS = (
     ("la una", "one"), ("las dos", "two"), ("las tres", "three"), ("las cuatro", "four"),
     ("las cinco", "five"), ("las seis", "six"), ("las siete", "seven"), ("las ocho", "eight"),
@@ -53,43 +53,37 @@ FRAMES = (
 )  # fmt: skip
 
 
-def framed(
+def insert(
     pair: SentencePair, frames: tuple[SentencePair, ...], rng: random.Random
 ) -> SentencePair:
-    """The two sides in the two sides of a frame; as often as not in the first, which is bare."""
+    """Insert both sides into a frame; as often as not into the first, which is bare."""
     spanish, english = frames[0] if rng.random() < 0.5 else rng.choice(frames)
     return spanish.format(pair[0]), english.format(pair[1])
 
 
-def number(rng: random.Random, decimals: int | None = None) -> SentencePair:
-    """A number of any length, its groups of three and its decimals set apart in either way."""
-    decimals = rng.choice((0, 1, 2, 2)) if decimals is None else decimals
-    english = f"{10 ** rng.uniform(0, 7):,.{decimals}f}"
-    return english.translate(SWAPPED), english
-
-
 def amount(rng: random.Random) -> SentencePair:
-    """A sum of money: `12.450,75 €` and `€12,450.75`."""
-    spanish, english = number(rng, rng.choice((0, 2, 2)))
-    sign = rng.choice("€€$£")
-    return framed((f"{spanish} {sign}", sign + english), FRAMES, rng)
+    """Draw a sum of money: `12.450,75 €` and `€12,450.75`."""
+    decimals = rng.choice((0, 2, 2))
+    english, sign = f"{10 ** rng.uniform(0, 7):,.{decimals}f}", rng.choice("€€$£")
+    spanish = f"{english.translate(SWAP_SEPARATORS)} {sign}"
+    return insert((spanish, sign + english), FRAMES, rng)
 
 
 def percentage(rng: random.Random) -> SentencePair:
-    """A share: `3,5 %` and `3.5%`."""
+    """Draw a percentage: `3,5 %` and `3.5%`."""
     share = f"{rng.uniform(0, 100):.{rng.choice((0, 1, 2))}f}"
-    spanish = share.translate(SWAPPED) + rng.choice((" %", "%"))
-    return framed((spanish, share + "%"), FRAMES[:1] + FRAMES[-1:], rng)
+    spanish = share.translate(SWAP_SEPARATORS) + rng.choice((" %", "%"))
+    return insert((spanish, share + "%"), FRAMES[:1] + FRAMES[-1:], rng)
 
 
 def temperature(rng: random.Random) -> SentencePair:
-    """Degrees of either scale: `-5,5 °C` and `-5.5 °C`."""
+    """Draw a temperature of either scale: `-5,5 °C` and `-5.5 °C`."""
     degrees = f"{rng.uniform(-40, 110):.{rng.choice((0, 0, 1))}f} °{rng.choice('CF')}"
-    return degrees.translate(SWAPPED), degrees
+    return degrees.translate(SWAP_SEPARATORS), degrees
 
 
 def clock_time(rng: random.Random) -> SentencePair:
-    """A time of day in words: `las cuatro menos cuarto` and `a quarter to four`."""
+    """Draw a time of day in words: `las cuatro menos cuarto` and `a quarter to four`."""
     hour, minute = rng.choice(HOURS), rng.choice(MINUTES)
     spanish, english = minute[0].format(hour[0]), minute[1].format(hour[1])
     before, after = rng.choice(TIME_FRAMES)
@@ -99,7 +93,7 @@ def clock_time(rng: random.Random) -> SentencePair:
 
 
 def date(rng: random.Random) -> SentencePair:
-    """A day: `3 de mayo de 2024` and `May 3, 2024`."""
+    """Draw a date: `3 de mayo de 2024` and `May 3, 2024`."""
     day, year, (spanish, english) = rng.randint(1, 28), rng.randint(1450, 2050), rng.choice(MONTHS)
     if rng.random() < 0.3:
         return f"el {day} de {spanish}", f"on {english} {day}"
@@ -110,12 +104,12 @@ KINDS = (amount, amount, amount, percentage, temperature, clock_time, clock_time
 
 
 def pairs(n_lines: int, rng: random.Random) -> Iterator[SentencePair]:
-    """So many pairs, of all kinds by turns."""
+    """Draw so many pairs, of all kinds by turns."""
     return (KINDS[i % len(KINDS)](rng) for i in range(n_lines))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--lines", type=int, default=6000, metavar="N", help="pairs to write (default: 6000)")

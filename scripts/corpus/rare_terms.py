@@ -10,12 +10,14 @@ is in no list of the language's words is no noun and is left out. Dictionary-bas
 Peng et al. 2020.
 """
 
+import argparse
+import itertools
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from scripts.corpus.back_translate import files_below
+from scripts.corpus.back_translate import find_files
 from scripts.corpus.lexicon import read_entries
 from transformer.command import Parser, run_command
 from transformer.config import UserError
@@ -23,11 +25,11 @@ from transformer.corpus.readers import TEXT_ENDINGS, read_pairs, read_texts, tsv
 from transformer.text import spelling
 
 PAIR_ENDINGS = (".tsv", ".parquet", ".gz")
-SHORTEST = 4  # letters of a word: shorter ones are abbreviations and names mostly
+MIN_LETTERS = 4  # of a word: shorter ones are abbreviations and names mostly
 
 
 def plural(noun: str, lang: str) -> str:
-    """The regular plural of a Spanish or English noun: luz, luces; box, boxes; city, cities."""
+    """Return the regular plural of a Spanish or English noun: luz, luces; box, boxes."""
     if lang == "es":
         if noun.endswith("z"):
             return f"{noun[:-1]}ces"
@@ -39,30 +41,32 @@ def plural(noun: str, lang: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
-def agreed(dictionaries: Iterable[Iterable[tuple[str, str]]], least: int) -> dict[str, str]:
-    """Of each word the one translation that at least so many dictionaries give, and most do."""
-    given = defaultdict[str, Counter[str]](Counter)
+def agreed_translations(
+    dictionaries: Iterable[Iterable[tuple[str, str]]], least: int
+) -> dict[str, str]:
+    """Return the translation of each word that so many dictionaries give, and more than another."""
+    votes = defaultdict[str, Counter[str]](Counter)
     for entries in dictionaries:
-        for word, translation in {*entries}:
-            if _is_plain(word) and _is_plain(translation):
-                given[word][translation] += 1
-    chosen = {}
-    for word, translations in given.items():
+        for pair in {*entries}:
+            if all(len(word) >= MIN_LETTERS and word.isalpha() and word.islower() for word in pair):
+                votes[pair[0]][pair[1]] += 1
+    agreed = {}
+    for word, translations in votes.items():
         (best, n), *others = translations.most_common(2)
         if n >= least and all(n > fewer for _, fewer in others):
-            chosen[word] = best
-    return chosen
+            agreed[word] = best
+    return agreed
 
 
-def counted(texts: Iterable[str], words: set[str]) -> Counter[str]:
-    """How often each of the words stands in the texts, in small letters."""
+def count_words(texts: Iterable[str], words: set[str]) -> Counter[str]:
+    """Count how often each of the words stands in the texts, in small letters."""
     return Counter(word for text in texts for word in spelling.WORD.findall(text) if word in words)
 
 
-def rows(
+def glossary_rows(
     translations: dict[str, str], lang: str, to: str, rare: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """The rare nouns with their plurals, and the translations with theirs: `racha|rachas`."""
+    """Yield the rare nouns with their plurals, and the translations with theirs: `gust|gusts`."""
     ours, theirs = spelling.words(lang), spelling.words(to)
     if ours is None or theirs is None:
         raise UserError(f"expected languages whose words are listed (es, en), got {lang}, {to}")
@@ -72,8 +76,27 @@ def rows(
             yield f"{word}|{several}", f"{translations[word]}|{translated}"
 
 
+def write_glossary(args: argparse.Namespace) -> None:
+    """Write the glossary, and print how many nouns it has."""
+    dictionaries = [[*read_entries(path)] for path in args.entries]
+    if args.first != args.lang:
+        dictionaries = [[(b, a) for a, b in entries] for entries in dictionaries]
+    translations, langs = agreed_translations(dictionaries, args.agree), (args.lang, args.to)
+    paths = map(Path, find_files(args.text, TEXT_ENDINGS))
+    texts = itertools.chain.from_iterable(map(read_texts, paths))
+    n_texts = count_words(texts, {*translations})
+    frequent = {word for word, n in n_texts.items() if n >= args.at_least}
+    specs = find_files(args.parallel, PAIR_ENDINGS)
+    sources = (source for spec in specs for source, _ in read_pairs(spec, *langs))
+    n_pairs = count_words(sources, frequent)
+    rare = {word for word in frequent if n_pairs[word] < args.fewer_than}
+    rows = [*glossary_rows(translations, *langs, rare)]
+    write_tsv(args.output, langs, rows)
+    print(f"{args.output}: {len(rows):,} nouns")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--text", required=True, nargs="+", metavar="PLACE", help="text of --lang, or folders")
@@ -87,32 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--agree", type=int, default=2, metavar="N", help="dictionaries (default: 2)")
     add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the glossary to write")
     args = flags.parse_args(argv)
-
-    def write() -> None:
-        dictionaries = [[*read_entries(path)] for path in args.entries]
-        if args.first != args.lang:
-            dictionaries = [[(b, a) for a, b in entries] for entries in dictionaries]
-        translations = agreed(dictionaries, args.agree)
-        texts = (
-            text for path in files_below(args.text, TEXT_ENDINGS) for text in read_texts(Path(path))
-        )
-        sources = (
-            source
-            for spec in files_below(args.parallel, PAIR_ENDINGS)
-            for source, _ in read_pairs(spec, args.lang, args.to)
-        )
-        often = {w for w, n in counted(texts, {*translations}).items() if n >= args.at_least}
-        seen = counted(sources, often)
-        rare = {word for word in often if seen[word] < args.fewer_than}
-        found = [*rows(translations, args.lang, args.to, rare)]
-        write_tsv(args.output, (args.lang, args.to), found)
-        print(f"{args.output}: {len(found):,} nouns")
-
-    return run_command(write, "rare_terms")
-
-
-def _is_plain(word: str) -> bool:
-    return len(word) >= SHORTEST and word.isalpha() and word.islower()
+    return run_command(lambda: write_glossary(args), "rare_terms")
 
 
 if __name__ == "__main__":

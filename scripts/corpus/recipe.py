@@ -28,72 +28,66 @@ from pathlib import Path
 from typing import Any
 
 from scripts import train
-from scripts.corpus.back_translate import files_below
+from scripts.corpus.back_translate import find_files
 from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.prepared import PreparedFolder, Source
 from transformer.corpus.readers import HUB
 
 MIX = Path(__file__).resolve().parent / "mix.toml"
-ENDINGS = (".parquet", ".tsv", ".jsonl", ".tmx", ".gz")
+SUFFIXES = (".parquet", ".tsv", ".jsonl", ".tmx", ".gz")
 
 
-def name_of(source: str) -> str:
-    """What the patterns are held against: a file's name without endings, a hub name as it is."""
+def source_name(source: str) -> str:
+    """Return what the patterns match: a file's name without suffixes, a hub name as it is."""
     if source.startswith(HUB):
         return source.removeprefix(HUB)
     name = Path(source).name
-    while name.endswith(ENDINGS):
+    while name.endswith(SUFFIXES):
         name = name.rpartition(".")[0]
     return name
 
 
-def weighed(sources: Sequence[str], weights: Mapping[str, float]) -> list[str]:
-    """Each source with its weight, as `train.py` reads it; without those of weight 0."""
-    kept = []
+def weighted_sources(sources: Sequence[str], weights: Mapping[str, float]) -> list[str]:
+    """Return each source with its weight, as `train.py` reads it, without those of weight 0."""
+    weighted = []
     for source in sources:
-        fitting = (w for pattern, w in weights.items() if fnmatch.fnmatch(name_of(source), pattern))
-        weight = next(fitting, 1)
-        kept += [f"{source}@{weight}"] if weight else []
-    return kept
+        name = source_name(source)
+        weight = next((w for pattern, w in weights.items() if fnmatch.fnmatch(name, pattern)), 1)
+        weighted += [f"{source}@{weight}"] if weight else []
+    return weighted
 
 
-def flags(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as options of a command: `both = true` is --both, `d-ff = 512` is --d-ff 512."""
-    options = []
+def to_flags(settings: Mapping[str, Any]) -> list[str]:
+    """Return settings as flags: `both = true` is --both, `d-ff = 512` is --d-ff 512."""
+    flags = []
     for name, value in settings.items():
         if value is not False:
-            options += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-    return options
+            flags += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return flags
 
 
-def phase_of(phases: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
-    """The settings of a phase, its weights among them, with those of the phase that it is like."""
+def phase_settings(phases: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the settings of a phase, its weights too, with those of the phase that it is like."""
     settings = dict(phases[name])
     like, times = settings.pop("like", None), settings.pop("times", 1)
     if like is None:
         return settings
-    above = [*phases][: [*phases].index(name)]
-    if like not in above:
+    if like not in [*phases][: [*phases].index(name)]:
         raise UserError(f"expected a phase above {name!r} that it is like; got {like!r}")
-    model = phase_of(phases, like)
-    own, its = settings.get("weights", {}), model.get("weights", {})
-    ahead = {pattern: w for pattern, w in own.items() if pattern not in its}
-    scaled = {pattern: round(w * times, 6) for pattern, w in its.items()}
-    return {**model, **settings, "weights": {**ahead, **scaled, **own}}  # each in its place
+    base = phase_settings(phases, like)
+    own, scaled = settings.get("weights", {}), base.get("weights", {})
+    first = {pattern: w for pattern, w in own.items() if pattern not in scaled}
+    scaled = {pattern: round(w * times, 6) for pattern, w in scaled.items()}
+    return {**base, **settings, "weights": {**first, **scaled, **own}}  # each in its place
 
 
-def weights_of(recipe: Mapping[str, Any], phase: str) -> dict[str, float]:
-    """The weights of a phase by pattern: its own before those of the recipe."""
-    own = phase_of(recipe.get("phase", {}), phase).get("weights", {})
-    return {**own, **recipe.get("weights", {}), **own}  # its order, and its values
+def arguments(
+    mix: Path, phase: str, sources: Sequence[str], every_phase: bool = False
+) -> list[str]:
+    """Return the flags of `train.py` for a phase; a defect of the file is a UserError.
 
-
-def arguments(mix: Path, phase: str, sources: Sequence[str], every_phase: bool = False
-              ) -> list[str]:  # fmt: skip
-    """What `train.py` is called with for a phase; a defect of the file is a UserError.
-
-    For a preparation, `every_phase`, sources that another phase reads are named, too.
+    With `every_phase`, for a preparation, sources that only another phase reads are named, too.
     """
     try:
         recipe = tomllib.loads(mix.read_text(encoding="utf-8"))
@@ -102,18 +96,23 @@ def arguments(mix: Path, phase: str, sources: Sequence[str], every_phase: bool =
     phases = recipe.get("phase", {})
     if phase not in phases:
         raise UserError(f"expected a phase of {mix}: {', '.join(phases)}; got {phase!r}")
-    settings = phase_of(phases, phase)
-    settings.pop("weights", None)
-    named = weighed(sources, weights_of(recipe, phase))
+
+    def named(name: str) -> list[str]:
+        own = phase_settings(phases, name).get("weights", {})
+        # The order and the values of the phase's own weights before those of the recipe.
+        return weighted_sources(sources, {**own, **recipe.get("weights", {}), **own})
+
+    train_sources = named(phase)
     if every_phase:
-        others = [weighed(sources, weights_of(recipe, name)) for name in phases]
-        read = {Source.parse(text).spec for texts in others for text in texts}
-        named = [source for source in sources if source in read]
-    return ["--train", *named, *flags(settings)]
+        read = {Source.parse(text).spec for name in phases for text in named(name)}
+        train_sources = [source for source in sources if source in read]
+    settings = phase_settings(phases, phase)
+    settings.pop("weights", None)
+    return ["--train", *train_sources, *to_flags(settings)]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--mix", type=Path, default=MIX, help="the recipe (default: mix.toml beside this script)")
@@ -123,25 +122,24 @@ def main(argv: list[str] | None = None) -> int:
     add("--prepare-only", action="store_true", help="only clean and tokenise, for all phases")
     add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
     add("--output", required=True, metavar="FOLDER", help="of the run")
-    given, others = parser.parse_known_args(argv)
-    options: list[str] = ["--output", given.output, *(["--dev", *given.dev] if given.dev else [])]
-    options += ["--prepared", str(given.prepared)] if given.prepared else []
-    options += ["--prepare-only"] if given.prepare_only else []
-    code = run_command(
-        lambda: options.extend(
-            arguments(given.mix, given.phase, _sources(given), given.prepare_only)
-        ),
-        "recipe",
-    )
+    args, others = parser.parse_known_args(argv)
+    options = ["--output", args.output, *(["--dev", *args.dev] if args.dev else [])]
+    options += ["--prepared", str(args.prepared)] if args.prepared else []
+    options += ["--prepare-only"] if args.prepare_only else []
+
+    def add_phase() -> None:
+        options.extend(arguments(args.mix, args.phase, _sources(args), args.prepare_only))
+
+    code = run_command(add_phase, "recipe")
     return code or train.main([*options, *(option for option in others if option != "--")])
 
 
-def _sources(given: argparse.Namespace) -> list[str]:
-    """The corpora that are named, or those that a prepared folder was made from."""
-    if given.data:
-        return files_below(given.data, ENDINGS)
-    if given.prepared and not given.prepare_only:
-        return [Source.parse(text).spec for text in PreparedFolder.read(given.prepared).sources]
+def _sources(args: argparse.Namespace) -> list[str]:
+    """Return the corpora that are named, or those that a prepared folder was made from."""
+    if args.data:
+        return find_files(args.data, SUFFIXES)
+    if args.prepared and not args.prepare_only:
+        return [Source.parse(text).spec for text in PreparedFolder.read(args.prepared).sources]
     raise UserError("expected text to train on: name it with --data, or --prepared FOLDER")
 
 

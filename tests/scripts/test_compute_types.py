@@ -44,13 +44,13 @@ def test_an_engine_that_says_something_else_is_seen(
     with torch.no_grad():
         other.embedding.weight.neg_()
 
-    def ways(plain: Translator) -> dict[str, Callable[[], Decoder]]:
+    def decoders(plain: Translator) -> dict[str, Callable[[], Decoder]]:
         return {
             "plain model": lambda: BatchDecoder(plain.model),
             "float32": lambda: BatchDecoder(other),
         }
 
-    monkeypatch.setattr(script, "ways", ways)
+    monkeypatch.setattr(script, "decoders", decoders)
     pairs = tsv(tmp_path / "pairs.tsv", [("hola", "hi"), ("adiós", "bye")])
     assert script.main(["--model", str(random_checkpoint), "--test", str(pairs)]) == 0
     found = table(capsys.readouterr().out)

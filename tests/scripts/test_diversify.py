@@ -45,7 +45,7 @@ def chosen(n_best: int) -> tuple[list[tuple[str, str]], Counter[str]]:
     counts: Counter[str] = Counter()
     translator = cast(Translator, Beams(BEAMS))
     decode = DecodeConfig(beam_size=3, n_best=n_best)
-    return list(diversify.own_pairs(translator, PAIRS, decode, 50.0, counts)), counts
+    return list(diversify.new_pairs(translator, PAIRS, decode, 50.0, counts)), counts
 
 
 def test_the_nearest_of_the_beam_is_kept_and_what_teaches_nothing_left_out() -> None:

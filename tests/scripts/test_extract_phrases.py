@@ -18,7 +18,7 @@ TEXTS = [
 def linked(texts: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     """The target words of each pair, each with the source word that it is linked to."""
     sides = [[text.split() for text in side] for side in zip(*texts, strict=True)]
-    found = phrases.links(phrases.numbered(sides[0]), phrases.numbered(sides[1]))
+    found = phrases.align(phrases.to_ids(sides[0]), phrases.to_ids(sides[1]))
     return [
         [(e[i], f[int(j)] if j >= 0 else "") for i, j in enumerate(places)]
         for f, e, places in zip(*sides, found, strict=True)
@@ -35,15 +35,15 @@ def test_one_step_of_em_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phrases, "TENSION", 0.0)
     monkeypatch.setattr(phrases, "NULL", 0.0)
     both = [np.array([1, 2]), np.array([3, 2])]
-    text = phrases.bitext(both, both)
-    chance = phrases.learned(text, np.ones(len(text.source_of_pair)))
+    text = phrases.cooccurrences(both, both)
+    chance = phrases.em_step(text, np.ones(len(text.source_of_pair)))
     casa = chance[text.source_of_pair == 2]
     assert sorted(casa) == pytest.approx([0.25, 0.25, 0.5])
 
 
 def test_a_phrase_is_linked_into_its_partner_only() -> None:
     up, down = np.array([0, 2, 1]), np.array([0, 2, 1])  # la casa roja: the red house
-    spans = set(phrases.phrases(up, down, 3))
+    spans = set(phrases.phrase_spans(up, down, 3))
     assert ((1, 3), (1, 3)) in spans  # casa roja: red house
     assert ((0, 3), (0, 3)) in spans
     assert ((0, 2), (0, 3)) not in spans  # la casa: the red house, whose red is elsewhere
@@ -52,13 +52,13 @@ def test_a_phrase_is_linked_into_its_partner_only() -> None:
 
 def test_no_phrase_begins_or_ends_with_a_word_without_a_partner() -> None:
     up, down = np.array([0]), np.array([0, -1])
-    assert set(phrases.phrases(up, down, 3)) == {((0, 1), (0, 1))}
+    assert set(phrases.phrase_spans(up, down, 3)) == {((0, 1), (0, 1))}
 
 
 def test_the_most_frequent_translation_of_what_is_frequent_enough() -> None:
     counts = {("banco", "bank"): 5, ("banco", "bench"): 4, ("raro", "odd"): 2, ("a", "b"): 3}
     counts |= {("a", other): 2 for other in "cdefghijk"}
-    assert list(phrases.chosen(counts, least=3, share=0.25)) == [("banco", "bank")]
+    assert list(phrases.best_translations(counts, least=3, share=0.25)) == [("banco", "bank")]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ PAIRS = [
 
 
 def test_nouns_get_another_target_and_names_stay() -> None:
-    terms = script.terms_of(PAIRS, ("es", "en"))
+    terms = script.make_terms(PAIRS, ("es", "en"))
     assert sorted(terms) == [("Tom", "Tom", "Tom"), ("casa", "house", "esuoh"),
                              ("perro", "dog", "god")][: len(terms)]  # fmt: skip
 
@@ -23,8 +23,8 @@ def test_nouns_get_another_target_and_names_stay() -> None:
 def test_a_term_counts_if_it_is_there_as_often_as_in_the_source() -> None:
     case = script.TestSentence("La casa.", "The house.", [script.Term("casa", "house", "esuoh")])
     texts = ("The esuoh.", "The house.", "Esuoh, esuoh.", "Esuoh.")
-    assert [script.honoured(case, text) for text in texts] == [True, False, False, True]
-    assert script.with_targets(case, "House, house, houses") == "Esuoh, esuoh, houses"
+    assert [script.is_honoured(case, text) for text in texts] == [True, False, False, True]
+    assert script.insert_targets(case, "House, house, houses") == "Esuoh, esuoh, houses"
 
 
 def test_the_table_has_a_row_a_direction(

@@ -73,7 +73,7 @@ def test_a_text_whose_term_is_not_said_is_its_own_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        back_translate, "by_model", lambda args, glossary: lambda lines: [""] * len(lines)
+        back_translate, "model_translator", lambda args, glossary: lambda lines: [""] * len(lines)
     )
     glossary = made(tmp_path)
     command = [

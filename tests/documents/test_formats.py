@@ -12,7 +12,7 @@ from tests.documents.shouting import ES_EN, archive, raised, shout, shouted
 from transformer.config import UserError
 from transformer.documents.fill import Said, fill, translate_file
 from transformer.documents.formats import read
-from transformer.documents.passages import KEPT, Options, Passage
+from transformer.documents.passages import PLACEHOLDER, Options, Passage
 from transformer.text.markup import MarkedText
 
 pytest.importorskip("markdown_it", reason="needs the extra `files`")
@@ -289,7 +289,7 @@ def test_a_page_is_read_and_written_in_the_charset_that_it_declares() -> None:
 
 def test_what_stays_is_no_text_and_what_was_text_is_no_tag() -> None:
     (passage,) = read(b"<p>a &lt;0/&gt; b <img> c</p>", ".html").passages
-    assert (passage.text, passage.kept) == ("a <0/> b <1/> c", ("<1/>",))
+    assert (passage.text, passage.placeholders) == ("a <0/> b <1/> c", ("<1/>",))
     document = read(b"<p>hola</p>", ".html")
     assert document.write([[("<script>", None)]]) == b"<p>&lt;script&gt;</p>"
 
@@ -343,7 +343,7 @@ def test_lines_of_subtitles_stay_short_and_a_sentence_fills_its_cues() -> None:
 
 def test_what_does_not_come_out_once_is_translated_around() -> None:
     def careless(texts: Sequence[str]) -> list[str]:
-        return [KEPT.sub("", text).upper() for text in texts]
+        return [PLACEHOLDER.sub("", text).upper() for text in texts]
 
     page = b"uno <code>x</code> dos <img> <b>tres</b>"
     assert translate_file(page, "a.html", careless) == b"UNO <code>x</code> DOS <img> <b>TRES</b>"

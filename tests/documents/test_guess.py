@@ -8,7 +8,7 @@ import pytest
 from tests.documents.shouting import shouted
 from transformer.config import UserError
 from transformer.documents import folder, formats, passages, values
-from transformer.documents.guess import seems
+from transformer.documents.guess import guess_kind
 
 TORN = {
     "a program": 'fn main() {\n    println!("Hello");\n}\n',
@@ -37,13 +37,13 @@ PROSE = (
 def test_what_lines_would_tear_is_refused_by_what_it_seems(what: str) -> None:
     with pytest.raises(UserError, match=rf"that ends in \.txt.*got '\.x', .* {what}.*--format txt"):
         shouted(TORN[what], ".x")
-    assert formats.known_ending(".x", TORN[what].encode(), "srt") == ".srt"
-    assert formats.known_ending(".x", TORN[what].encode(), ".txt") == ".txt"
+    assert formats.resolve_suffix(".x", TORN[what].encode(), "srt") == ".srt"
+    assert formats.resolve_suffix(".x", TORN[what].encode(), ".txt") == ".txt"
 
 
 @pytest.mark.parametrize("text", PROSE)
 def test_prose_of_any_ending_is_text(text: str) -> None:
-    assert not seems(text.encode())
+    assert not guess_kind(text.encode())
     for ending in (".x", "", ".es", ".text", ".LOG", ".lst"):
         assert shouted(text, ending) == text.upper()
 
@@ -52,12 +52,12 @@ def test_prose_of_any_ending_is_text(text: str) -> None:
 def test_formats_that_are_not_read_are_refused_by_name(ending: str) -> None:
     assert ending not in formats.FORMATS
     with pytest.raises(UserError, match=rf"got '\{ending}', an? .* (is|are) "):
-        formats.known_ending(ending, b"Hola.")
+        formats.resolve_suffix(ending, b"Hola.")
 
 
 def test_a_format_that_is_not_there_is_no_text() -> None:
     with pytest.raises(UserError, match=r"that ends in \.txt, .*; got '\.docy'$"):
-        formats.known_ending(".es", b"Hola.", "docy")
+        formats.resolve_suffix(".es", b"Hola.", "docy")
 
 
 def test_a_folder_passes_over_what_is_not_known_unless_its_format_is_said(tmp_path: Path) -> None:
@@ -79,11 +79,10 @@ def test_what_could_not_be_read_again_is_not_written() -> None:
     document = formats.read(b'{"a": "b"}', ".json")
     document.write([[("c", None)]])
 
-    def torn(text: str, options: passages.Options) -> passages.Written:
-        units, _ = values.json_values(text, options)
-        return units, lambda: "{"
+    def torn(text: str, options: passages.Options) -> passages.Parsed[str]:
+        return replace(values.json_values(text, options), render=lambda: "{")
 
-    kind = replace(formats.FORMATS[".json"], open=passages.text_file(torn))
+    kind = replace(formats.FORMATS[".json"], parse=passages.bytes_parser(torn))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(formats.FORMATS, ".json", kind)
         with pytest.raises(UserError, match="nothing is written, for it could not be read again: "):

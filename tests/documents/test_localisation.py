@@ -111,7 +111,7 @@ def test_a_file_for_other_languages_is_refused(
     content: str, name: str, about: tuple[str, str]
 ) -> None:
     content = bilingual(content)[0]
-    found = read(content.encode(), f".{name[2:]}").about
+    found = read(content.encode(), f".{name[2:]}").metadata
     assert (found.source, found.target) == about
     french = content.replace(about[1], "fr-FR", 1)
     with pytest.raises(UserError, match="expected a file to es, got one that says to fr-FR"):
@@ -124,14 +124,14 @@ def test_a_file_for_other_languages_is_refused(
 def test_a_finished_file_stays_as_it_is() -> None:
     for name in ("a.xlf", "b.xlf", "a.tmx", "a.ts", "a.po"):
         assert translated(FILES[name][1], name) == FILES[name][1]
-        about = read(FILES[name][1].encode(), name[1:], EN_ES).about
-        assert about.notes[-1] == "nothing in it is to be translated"
+        metadata = read(FILES[name][1].encode(), name[1:], EN_ES).metadata
+        assert metadata.notes[-1] == "nothing in it is to be translated"
 
 
 def test_translations_that_repeat_their_source_are_told_of() -> None:
-    (note,) = read(FILES["a.xlf"][0].encode(), ".xlf").about.notes
+    (note,) = read(FILES["a.xlf"][0].encode(), ".xlf").metadata.notes
     assert note == "translations that repeat their source are left as they are: 1"
-    assert not read(FILES["b.xlf"][0].encode(), ".xlf").about.notes
+    assert not read(FILES["b.xlf"][0].encode(), ".xlf").metadata.notes
 
 
 def test_a_language_without_a_region_is_named_by_that_of_the_file() -> None:

@@ -65,7 +65,7 @@ def test_a_branch_is_a_passage_with_its_arguments() -> None:
     passages = read(json.dumps([text]), ".json").passages
     asked = ["It's", "<0/>'s <1/> file", "<0/> files", "of <0/>"]
     assert [passage.text for passage in passages] == asked
-    assert passages[1].kept == ("<0/>", "<1/>")
+    assert passages[1].placeholders == ("<0/>", "<1/>")
 
 
 @pytest.mark.parametrize(

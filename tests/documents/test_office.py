@@ -276,7 +276,10 @@ def test_a_note_of_an_open_document_goes_with_its_place() -> None:
     xml = "<text:p>la casa{} roja</text:p>"
     content = archive(**{"content.xml": xml.format(note.format("de Ana"))})
     document = read(content, ".odt")
-    assert document.passages == (Passage("de Ana"), Passage("la casa<0/> roja", kept=("<0/>",)))
+    assert document.passages == (
+        Passage("de Ana"),
+        Passage("la casa<0/> roja", placeholders=("<0/>",)),
+    )
     filled: list[MarkedText] = [[("by Ann", None)], [("the red house<0/>", None)]]
     written = members(document.write(filled))["content.xml"].decode()
     assert written == f"<text:p>the red house{note.format('by Ann')}</text:p>"

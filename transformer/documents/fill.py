@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transformer.config import DecodeConfig
 from transformer.documents import formats, guess
 from transformer.documents.passages import (
-    KEPT,
+    PLACEHOLDER,
     Options,
-    Packed,
     Passage,
+    PickledList,
+    batched,
     has_words,
-    marked_text,
-    some_at_once,
+    merge_adjacent,
+    plain_text,
 )
-from transformer.documents.passages import plain as text_of_marked
 from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class Part:
 
 Translate = Callable[[Sequence[str]], Awaitable[Sequence["Said | Translation"]]]
 Inspect = Callable[[str], Awaitable[Sequence[Part]]]
-Filled = tuple[Packed[MarkedText], tuple[str, ...]]
+Filled = tuple[PickledList[MarkedText], tuple[str, ...]]
 
 # What no model writes where it stood: control characters, marks of direction, half characters.
 _CONTROLS = re.compile(
     "([\x00-\x08\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]+)"
 )
 _TOUCHING = re.compile(r"(<\d{1,5}/>)\s*+(?=(<\d{1,5}/>))")
-_FIXED = re.compile(rf"({KEPT.pattern.replace('(', '(?:')}|{_CONTROLS.pattern[1:-1]})")
+_FIXED = re.compile(rf"({PLACEHOLDER.pattern[1:-1]}|{_CONTROLS.pattern[1:-1]})")
 
 
 async def fill(
@@ -68,8 +68,8 @@ async def fill(
 
     Some hundred are asked for at once, so that who else waits has a turn between.
     """
-    filled, warnings = Packed[MarkedText](), dict[str, None]()
-    for some in some_at_once(passages):
+    filled, warnings = PickledList[MarkedText](), dict[str, None]()
+    for some in batched(passages):
         more, own = await _fill(some, translate, inspect)
         filled.extend(more)
         warnings |= dict.fromkeys(own)
@@ -99,10 +99,10 @@ async def _fill(
 
 def _keeps(passage: Passage, marked: MarkedText) -> bool:
     """Whether all that stays has come out once, no words between lost, and every mark, once."""
-    if passage.kept:
-        text = text_of_marked(marked)
-        counts = Counter(match.group() for match in KEPT.finditer(text))
-        if any(counts[token] != 1 for token in passage.kept):
+    if passage.placeholders:
+        text = plain_text(marked)
+        counts = Counter(match.group() for match in PLACEHOLDER.finditer(text))
+        if any(counts[token] != 1 for token in passage.placeholders):
             return False
         if {*_TOUCHING.findall(text)} - {*_TOUCHING.findall(passage.text)}:
             return False
@@ -122,7 +122,7 @@ async def _apart(passages: Sequence[Passage], translate: Translate) -> list[Mark
     asked = [text for own in pieces for text, _, is_said in own if is_said]
     translations = iter(await translate(asked) if asked else [])
     return [
-        marked_text(
+        merge_adjacent(
             (next(translations).text if is_said else text, mark) for text, mark, is_said in own
         )
         for own in pieces
@@ -150,7 +150,7 @@ async def _by_attention(
             (marked,) = await _apart([Passage(part.text, tuple(spans))], translate)
         pieces += [(text, None if mark is None else clipped[mark][1]) for text, mark in marked]
         warnings += part.warnings
-    return marked_text(_in_one(pieces)), warnings
+    return merge_adjacent(_in_one(pieces)), warnings
 
 
 def _in_one(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str, int | None]]:
@@ -198,7 +198,7 @@ def translate_file(
     async def inspected(text: str) -> Sequence[Part]:
         return inspect(text) if inspect else ()
 
-    ending = formats.known_ending(PurePath(f"file{name}").suffix, content[: guess.HEAD])
+    ending = formats.resolve_suffix(PurePath(f"file{name}").suffix, content[: guess.HEAD])
     document = formats.read(content, ending, options or Options())
     filling = fill(document.passages, translated, inspected if inspect else None)
     return document.write([*_run(filling)[0]])

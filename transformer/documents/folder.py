@@ -9,7 +9,7 @@ from transformer.config import DecodeConfig, UserError
 from transformer.documents import formats, guess
 from transformer.documents.fill import Part, inspect_text, translate_file
 from transformer.documents.office import OFFICE
-from transformer.documents.passages import Options, named_encoding
+from transformer.documents.passages import Options, declared_encoding
 from transformer.text.language import language_code
 from transformer.translation.directions import Directions
 
@@ -33,7 +33,7 @@ class Job:
     @property
     def is_document(self) -> bool:
         """Whether it is more than lines of UTF-8, by its ending; by its mark, too."""
-        return not self.is_text or named_encoding(_head(self.source, 3)) is not None
+        return not self.is_text or declared_encoding(_head(self.source, 3)) is not None
 
 
 def _head(path: Path, size: int = guess.HEAD) -> bytes:
@@ -63,7 +63,7 @@ def jobs(
         if not source.is_dir():
             is_into = output is not None and (is_many or output.is_dir())
             place = output / source.name if output and is_into else output
-            ending = formats.known_ending(source.suffix, _head(source), asked)
+            ending = formats.resolve_suffix(source.suffix, _head(source), asked)
             planned.append(_job(source, place, ending, is_named=not is_into))
             continue
         for path in sorted(path for path in source.rglob("*") if path.is_file()):
@@ -72,11 +72,11 @@ def jobs(
             if is_output or any(part.startswith(".") for part in inside.parts):
                 continue
             ending = path.suffix.lower()
-            is_known = ending in formats.FORMATS or not (ending or guess.seems(_head(path)))
+            is_known = ending in formats.FORMATS or not (ending or guess.guess_kind(_head(path)))
             if not (is_known or asked):
                 passed.append(path)
             elif output is not None:
-                ending = formats.known_ending(ending, b"", "" if is_known else asked)
+                ending = formats.resolve_suffix(ending, b"", "" if is_known else asked)
                 planned.append(_job(path, output / inside, ending, is_named=False))
     targets = Counter(job.target for job in planned if job.target)
     twice = [target for target, n in targets.items() if n > 1]
@@ -90,7 +90,7 @@ def _job(source: Path, target: Path | None, ending: str, *, is_named: bool) -> J
     job = Job(source, target, ending)
     if not job.is_document:
         return job
-    kind = formats.format_of(ending)
+    kind = formats.get_format(ending)
     if target is None and ending in OFFICE:
         raise UserError(f"expected --output for {kind.name}, which is no text: {source}")
     wanted = kind.written or source.suffix
@@ -117,7 +117,7 @@ def translate_document(
         raise UserError(f"expected a file of at most {LARGEST >> 20} MiB")
     content = job.source.read_bytes()
     document = formats.read(content, job.ending, options)
-    passages, named = document.passages, document.about
+    passages, named = document.passages, document.metadata
     started(len(passages))
     source, target = opened.most_common_direction([passage.text for passage in passages[:SAMPLE]])
     for direction in opened.available:  # what a file names is surer than what it looks like

@@ -32,17 +32,15 @@ from transformer.documents import (
     subtitles,
     values,
 )
+from transformer.documents.edits import TextEdits
 from transformer.documents.passages import (
-    About,
-    Opened,
+    Metadata,
     Options,
+    Parsed,
     Passage,
-    Unit,
-    Written,
-    named_encoding,
-    text_file,
+    bytes_parser,
+    declared_encoding,
 )
-from transformer.documents.slices import Slices
 from transformer.files import is_windows_1252
 from transformer.text.markup import MarkedText
 
@@ -60,7 +58,7 @@ class Format:
     endings: str
     name: str
     media: str
-    open: Callable[[Any, Options], Opened]
+    parse: Callable[[Any, Options], Parsed[bytes]]
     library: str = ""
     written: str = ""  # the ending of what is written, if another
     note: str = ""  # a warning of what is lost
@@ -72,19 +70,19 @@ class Document:
 
     passages: tuple[Passage, ...]
     write: Callable[[Sequence[MarkedText]], bytes]
-    about: About
+    metadata: Metadata
 
 
-def _text(text: str, options: Options) -> Written:
+def _text(text: str, options: Options) -> Parsed[str]:
     """Each line of a text."""
-    slices, end = Slices(text), 0
+    edits, end = TextEdits(text), 0
     for line in text.splitlines(keepends=True):
         start, end = end, end + len(line)
-        slices.translate(start, end, line, str)
-    return slices.written()
+        edits.translate(start, end, line, str)
+    return edits.parsed()
 
 
-def _pdf(content: bytes, options: Options) -> Opened:
+def _pdf(content: bytes, options: Options) -> Parsed[bytes]:
     """The paragraphs of a PDF; UserError where it has a password or no text."""
     import pypdf  # raises what comes where a file is broken
 
@@ -99,36 +97,39 @@ def _pdf(content: bytes, options: Options) -> Opened:
     if not any(page.strip() for page in pages):
         raise UserError("expected a PDF with text, got pictures only: it needs a text recognition")
     text = "\n\n".join(re.sub(r"[ \t]+\n", "\n", page.strip()) for page in [*pages, ""])
-    return text_file(_text)(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
+    return bytes_parser(_text)(_SAME.sub(" ", _HYPHEN.sub("", text)), options)
 
 
 def _text_format(
-    endings: str, name: str, media: str, read: Callable[[str, Options], Written], library: str = ""
+    endings: str,
+    name: str,
+    media: str,
+    read: Callable[[str, Options], Parsed[str]],
+    library: str = "",
 ) -> Format:
     is_text = media.startswith("text/") or media == "application/x-subrip"
     return Format(
-        endings, name, f"{media}; charset=utf-8" if is_text else media, text_file(read), library
+        endings, name, f"{media}; charset=utf-8" if is_text else media, bytes_parser(read), library
     )
 
 
-_page = functools.partial(html.opened, language=html.HTML)
 _vtt = functools.partial(subtitles.timed, is_vtt=True)
 _ssa = functools.partial(subtitles.ass, kind="ssa")
 _tsv = functools.partial(values.table, delimiter="\t")
 # All that is said of the formats anywhere comes from here: help, settings of the server, tables.
 TABLE: tuple[Format, ...] = (
     _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
-    _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.opened,
+    _text_format(".md .markdown", "a Markdown file", "text/markdown", markdown.parse,
                  "markdown_it"),
-    Format(".eml", "an e-mail", "message/rfc822", mail.opened),
+    Format(".eml", "an e-mail", "message/rfc822", mail.parse),
     Format(".rst", "a reStructuredText file", "text/x-rst; charset=utf-8",
-           text_file(restructured.opened), "docutils", note="its tables stay as they are"),
-    _text_format(".tex", "a LaTeX file", "application/x-tex", latex.opened, "pylatexenc"),
-    _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.opened,
+           bytes_parser(restructured.parse), "docutils", note="its tables stay as they are"),
+    _text_format(".tex", "a LaTeX file", "application/x-tex", latex.parse, "pylatexenc"),
+    _text_format(".ipynb", "a notebook", "application/x-ipynb+json", notebook.parse,
                  "markdown_it"),
     # One that does not name its charset is read as Windows-1252.
      Format(".html .htm", "an HTML page", "text/html; charset=utf-8",
-            text_file(_page, written="cp1252")),
+            bytes_parser(html.parse, cp1252_output="cp1252")),
     Format(".docx", "a Word document", f"{_OPEN_XML}.wordprocessingml.document",
            office.OFFICE[".docx"], "lxml"),
     Format(".odt", "an OpenDocument text", "application/vnd.oasis.opendocument.text",
@@ -193,7 +194,7 @@ REFUSED: Mapping[str, str] = {
 TEXT = ".txt"
 
 
-def known_ending(ending: str, head: bytes, asked: str = "") -> str:
+def resolve_suffix(ending: str, head: bytes, asked: str = "") -> str:
     """The ending by which a file is read: its own, the one asked, or of text for plain prose.
 
     UserError for a file of another kind: what it seems to be by its first bytes.
@@ -201,7 +202,7 @@ def known_ending(ending: str, head: bytes, asked: str = "") -> str:
     ending = f".{asked.removeprefix('.')}".lower() if asked else ending.lower()
     if ending in FORMATS:
         return ending
-    what = "" if asked or ending in REFUSED else guess.seems(head)
+    what = "" if asked or ending in REFUSED else guess.guess_kind(head)
     if not (what or asked or ending in REFUSED):
         return TEXT
     got = repr(ending) if ending else "a file without one"
@@ -213,9 +214,9 @@ def known_ending(ending: str, head: bytes, asked: str = "") -> str:
     )
 
 
-def format_of(ending: str) -> Format:
+def get_format(ending: str) -> Format:
     """The format of a known ending; UserError for one that lacks its library."""
-    kind = FORMATS[known_ending(ending, b"", ending)]
+    kind = FORMATS[resolve_suffix(ending, b"", ending)]
     if kind.library and importlib.util.find_spec(kind.library) is None:
         raise UserError(f"to read {kind.name}, install the extra `files`: no {kind.library}")
     return kind
@@ -225,7 +226,12 @@ def notes(content: bytes, suffix: str, options: Options) -> list[str]:
     """What is to be known of the encoding of what is written."""
     kind = FORMATS[suffix.lower()]
     is_text = kind.media.endswith(("charset=utf-8", "json", "yaml"))
-    if not is_text or options.encoding or named_encoding(content) or not is_windows_1252(content):
+    if (
+        not is_text
+        or options.encoding
+        or declared_encoding(content)
+        or not is_windows_1252(content)
+    ):
         return []
     kept = "in that" if kind is FORMATS[".html"] else "in UTF-8"
     return [f"no UTF-8: read as Windows-1252 (Latin-1), written {kept}"]
@@ -233,37 +239,35 @@ def notes(content: bytes, suffix: str, options: Options) -> list[str]:
 
 def read(content: bytes | str, suffix: str, options: Options = Options()) -> Document:  # noqa: B008
     """Opens a file by the ending of its name; UserError for one that cannot be read."""
-    kind = format_of(suffix)
-    units, finish, about = _opened(kind, content, options)
-    if not units:
-        about = replace(about, notes=(*about.notes, "nothing in it is to be translated"))
+    kind = get_format(suffix)
+    parsed = _parse(kind, content, options)
+    metadata = parsed.metadata
+    if not parsed.units:
+        metadata = replace(metadata, notes=(*metadata.notes, "nothing in it is to be translated"))
 
     def write(translations: Sequence[MarkedText]) -> bytes:
-        for (_, put), marked in zip(units, translations, strict=True):
+        for (_, put), marked in zip(parsed.units, translations, strict=True):
             put(marked)
-        written = finish()
+        written = parsed.render()
         if isinstance(content, bytes):
             try:
                 larger = replace(options, source="", target="", max_bytes=2 * options.max_bytes)
-                _opened(FORMATS.get(kind.written, kind), written, larger)
+                _parse(FORMATS.get(kind.written, kind), written, larger)
             except UserError as error:
                 message = f"nothing is written, for it could not be read again: {error}"
                 raise UserError(message) from None
         return written
 
-    return Document(tuple(passage for passage, _ in units), write, about)
+    return Document(tuple(passage for passage, _ in parsed.units), write, metadata)
 
 
-def _opened(
-    kind: Format, content: bytes | str, options: Options
-) -> tuple[list[Unit], Callable[[], bytes], About]:
+def _parse(kind: Format, content: bytes | str, options: Options) -> Parsed[bytes]:
     try:
-        units, finish = kind.open(content, options)
-        about: About = getattr(units, "about", About())
-        notes = tuple(filter(None, [kind.note, *about.notes]))
-        return list(units), finish, replace(about, notes=notes)
+        parsed = kind.parse(content, options)
     except UserError:
         raise
     except DEFECTS as error:
         got = type(error).__name__ if content else "an empty file"
         raise UserError(f"expected {kind.name}, got {got}") from None
+    notes = tuple(filter(None, [kind.note, *parsed.metadata.notes]))
+    return replace(parsed, metadata=replace(parsed.metadata, notes=notes))

@@ -5,8 +5,8 @@ import re
 from functools import partial
 
 from transformer.config import UserError
-from transformer.documents.passages import About, Opened, Options, Written, agreed, text_file
-from transformer.documents.slices import Slices
+from transformer.documents.edits import TextEdits
+from transformer.documents.passages import Metadata, Options, Parsed, bytes_parser, resolve_target
 
 _CHARSET = re.compile(r"(?<=charset=)[\w-]++")
 _CHARSET_NAMED = re.compile(rb"(?<=charset=)(?i:iso-?8859|windows-|cp|latin-?\d|koi8)[\w-]*+")
@@ -16,15 +16,15 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
              "Content-Transfer-Encoding: 8bit"}  # fmt: skip
 
 
-def po_file(content: bytes | str, options: Options) -> Opened:
+def po_file(content: bytes | str, options: Options) -> Parsed[bytes]:
     """A PO file in the encoding that its head names; it is written in UTF-8."""
     if isinstance(content, bytes) and (named := _CHARSET_NAMED.search(content, 0, HEAD)):
         name = codecs.lookup(named[0].decode()).name
         content = _CHARSET.sub("UTF-8", content.decode(name), count=1)
-    return text_file(po)(content, options)
+    return bytes_parser(po)(content, options)
 
 
-def po(text: str, options: Options) -> Written:
+def po(text: str, options: Options) -> Parsed[str]:
     """The entries of a PO file, or of a template, whose translation is empty."""
     import polib
 
@@ -33,16 +33,16 @@ def po(text: str, options: Options) -> Written:
     except OSError as error:
         raise UserError(f"expected a PO file: {str(error).strip()}") from None
     language = file.metadata.get("Language", "")
-    code = agreed("", language, options)
+    code = resolve_target("", language, options)
     lines = text.splitlines(keepends=True)
     entries = sorted(file, key=lambda entry: entry.linenum)
     starts = [max(entry.linenum - 2, 0) for entry in entries]
-    slices, quoted = Slices(text), partial(_quoted, "\r\n" if "\r\n" in text else "\n")
+    edits, quoted = TextEdits(text), partial(_quoted, "\r\n" if "\r\n" in text else "\n")
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line))
     for number in range((starts[0] if starts else len(lines)) if code else 0):
-        _correct(slices, offsets[number], lines[number], code)
+        _correct(edits, offsets[number], lines[number], code)
     for entry, start, stop in zip(entries, starts, [*starts[1:], len(lines)], strict=True):
         said = dict(entry.msgstr_plural) or {0: entry.msgstr}
         for number in range(start, stop):
@@ -55,8 +55,8 @@ def po(text: str, options: Options) -> Written:
                 first = offsets[number] + lines[number].index('"')
                 end = offsets[last] + len(lines[last].rstrip())
                 own = entry.msgid_plural if form and entry.msgid_plural else entry.msgid
-                slices.translate(first, end, own, quoted)
-    return slices.written(About(target=language))
+                edits.translate(first, end, own, quoted)
+    return edits.parsed(Metadata(target=language))
 
 
 def _last(lines: list[str], number: int) -> int:
@@ -66,7 +66,7 @@ def _last(lines: list[str], number: int) -> int:
     return number
 
 
-def _correct(slices: Slices, start: int, line: str, code: str) -> None:
+def _correct(edits: TextEdits, start: int, line: str, code: str) -> None:
     """Puts right a field of the head: a language that is none, the encoding, what is to fill in."""
     field = line.strip().removeprefix('"').removesuffix('\\n"')
     correct = _TEMPLATE.get(field, field)
@@ -76,7 +76,7 @@ def _correct(slices: Slices, start: int, line: str, code: str) -> None:
         correct = _CHARSET.sub("UTF-8", field)  # ASCII, or the CHARSET of a template
     if correct != field:
         place = start + line.index(field)
-        slices.replace(place, place + len(field), correct)
+        edits.replace(place, place + len(field), correct)
 
 
 def _quoted(newline: str, text: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from transformer.documents.passages import encoding_of
+from transformer.documents.passages import detect_encoding
 
 HEAD = 2**16  # bytes by which a file is judged
 _BEGINNINGS = (
@@ -27,12 +27,12 @@ _CONTROL = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 MOST_CODE = 0.2  # of its lines that prose may have
 
 
-def seems(head: bytes) -> str:
+def guess_kind(head: bytes) -> str:
     """What a file is, by its beginning; nothing where it may be prose."""
     for sign, name in _BEGINNINGS:
         if head.startswith(sign):
             return name
-    encoding, mark = encoding_of(head)
+    encoding, mark = detect_encoding(head)
     text = head[len(mark) :].decode(encoding, "replace").replace("\r\n", "\n")
     if _CONTROL.search(text):
         return "no text"

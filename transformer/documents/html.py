@@ -15,23 +15,23 @@ from typing import NamedTuple
 from transformer.config import UserError
 from transformer.documents.messages import Message
 from transformer.documents.passages import (
-    KEPT,
-    Line,
+    InlineContent,
     Options,
+    Parsed,
     Passage,
-    Put,
+    Setter,
     Unit,
-    Written,
     has_words,
-    plain,
-    unescape,
+    plain_text,
 )
-from transformer.documents.tokens import TAG, TEMPLATES
-from transformer.documents.tokens import Token as Token
-from transformer.documents.tokens import attributes as attributes
-from transformer.documents.tokens import scan as scan
-from transformer.documents.tokens import values_of as values_of
-from transformer.documents.tokens import with_values as with_values
+from transformer.documents.tokens import (
+    TAG,
+    TEMPLATES,
+    Token,
+    attribute_values,
+    replace_attributes,
+    tokenize,
+)
 from transformer.text.markup import MarkedText
 
 _ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
@@ -46,18 +46,18 @@ def _write(text: str, source: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class MarkupRules:
     """What the elements of a markup language mean."""
 
     inline: frozenset[str]
-    kept: frozenset[str]  # with all that they hold
+    untranslatable: frozenset[str]  # with all that they hold
     attributes: frozenset[str] = frozenset()
-    only: frozenset[str] = frozenset()  # elements that hold text; none: all do
-    notes: frozenset[str] = frozenset()  # with texts of their own, which go where they stand
-    computed: str = ""  # an attribute of what an office program computes, which stays
+    text_elements: frozenset[str] = frozenset()  # elements that hold text; none: all do
+    nested: frozenset[str] = frozenset()  # with texts of their own, which go where they stand
+    computed_attribute: str = ""  # an attribute of what an office program computes, which stays
     is_xml: bool = True
-    write: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
-    is_spaced: bool = False  # white space counts everywhere
+    escape: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
+    preserve_space: bool = False  # white space counts everywhere
 
 
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
@@ -66,66 +66,68 @@ _STAYING = "code kbd samp var math img wbr object audio video canvas"
 _METAS = {"description", "keywords", "og:title", "og:description", "og:image:alt",
           "twitter:title", "twitter:description", "twitter:image:alt"}  # fmt: skip
 _BLOCKS = {"script", "style", "template", "xmp", "iframe", "noembed", "noframes"}
-HTML = Language(
+HTML = MarkupRules(
     inline=frozenset(_INLINE.split()),
-    kept=frozenset(_STAYING.split()) | _BLOCKS,
+    untranslatable=frozenset(_STAYING.split()) | _BLOCKS,
     attributes=frozenset({"alt", "title", "placeholder", "aria-label", "label"}),
-    notes=frozenset({"svg"}),
+    nested=frozenset({"svg"}),
     is_xml=False,
-    write=_write,
+    escape=_write,
 )
 XHTML = replace(HTML, is_xml=True)
 
 
-def _is_kept(token: Token, language: Language, source: str) -> bool:
+def _is_kept(token: Token, rules: MarkupRules, source: str) -> bool:
     if token.kind not in ("open", "empty"):
         return False
-    if token.name in language.kept or token.name in language.notes:
+    if token.name in rules.untranslatable or token.name in rules.nested:
         return True
-    if language.computed and f" {language.computed}=" in token.source:
+    if rules.computed_attribute and f" {rules.computed_attribute}=" in token.source:
         return True
     if "translate" not in token.source and "lang" not in token.source:
         return False
-    values = values_of(token.source)
-    if source and token.name in language.inline:  # of a page templates often name a wrong one
+    values = attribute_values(token.source)
+    if source and token.name in rules.inline:  # of a page templates often name a wrong one
         own = values.get("lang", values.get("xml:lang", "")).lower().split("-")[0]
         if own not in ("", source):
             return True
     return "notranslate" in values.get("class", "").split() or values.get("translate") == "no"
 
 
-def tokens_of(text: str, language: Language, source: str = "") -> list[Token]:
+def tokens_of(text: str, rules: MarkupRules, source: str = "") -> list[Token]:
     """Tokens with each element that stays as one; UserError for XML with entities of its own.
 
     Words and phrases stay that the text says are in another language than the source.
     """
-    if language.is_xml and _ENTITIES.match(text):
+    if rules.is_xml and _ENTITIES.match(text):
         raise UserError("expected XML without entities of its own in the file")
-    return grouped(scan(text, language.is_xml), language, source)
+    return merge_untranslatable(tokenize(text, rules.is_xml), rules, source)
 
 
-def grouped(pieces: Iterable[Token], language: Language, source: str = "") -> list[Token]:
+def merge_untranslatable(
+    pieces: Iterable[Token], rules: MarkupRules, source: str = ""
+) -> list[Token]:
     """Tokens with each element that stays as one."""
     tokens: list[Token] = []
     inside: list[Token] = []
     depth = 0
     for token in pieces:
-        if not inside and not _is_kept(token, language, source):
+        if not inside and not _is_kept(token, rules, source):
             tokens.append(token)
             continue
         inside.append(token)
         if token.name == inside[0].name:
             depth += {"open": 1, "close": -1}.get(token.kind, 0)
         if depth == 0:
-            tokens.append(_as_one(inside, language))
+            tokens.append(_as_one(inside, rules))
             inside = []
-    return [*tokens, _as_one(inside, language)] if inside else tokens
+    return [*tokens, _as_one(inside, rules)] if inside else tokens
 
 
-def _as_one(tokens: Sequence[Token], language: Language) -> Token:
+def _as_one(tokens: Sequence[Token], rules: MarkupRules) -> Token:
     name = tokens[0].name
-    kept = language.kept | language.notes
-    is_inline = name in language.inline or (name in kept and name not in _BLOCKS)
+    kept = rules.untranslatable | rules.nested
+    is_inline = name in rules.inline or (name in kept and name not in _BLOCKS)
     source = "".join(token.source for token in tokens)
     return Token(source, "kept" if is_inline else "block", name)
 
@@ -142,41 +144,39 @@ class _Item(NamedTuple):
         return self.text is not None and self.first < self.last
 
 
-def lines(tokens: Sequence[Token], language: Language) -> Iterator[Unit]:
+def extract_units(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[Unit]:
     """What is read as one, with its place, line after line."""
-    for run, is_pre in _runs(tokens, language):
+    for run, is_pre in _runs(tokens, rules):
         line: list[_Item] = []
-        ends = closes(tokens, run)
+        ends = matching_ends(tokens, run)
         place = run.start
         while place < run.stop:
             item = _item(tokens, place, ends.get(place, place))
             if item is None:
-                yield from _units(tokens, line, language, is_pre)
+                yield from _units(tokens, line, rules, is_pre)
                 line = []
                 place += 1
             else:
                 line.append(item)
                 place = item.last + 1
-        yield from _units(tokens, line, language, is_pre)
+        yield from _units(tokens, line, rules, is_pre)
 
 
-def _runs(tokens: Sequence[Token], language: Language) -> Iterator[tuple[range, bool]]:
+def _runs(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[tuple[range, bool]]:
     """Stretches of text and inline elements, and whether their spaces count."""
     start, depth, pre = 0, 0, 0
     for i, token in enumerate([*tokens, Token("", "block")]):
-        if token.kind in ("text", "kept") or (
-            token.name in language.inline and token.kind != "empty"
-        ):
+        if token.kind in ("text", "kept") or (token.name in rules.inline and token.kind != "empty"):
             continue
-        if start < i and (depth > 0 or not language.only):
-            yield range(start, i), pre > 0 or language.is_spaced
+        if start < i and (depth > 0 or not rules.text_elements):
+            yield range(start, i), pre > 0 or rules.preserve_space
         start = i + 1
         change = {"open": 1, "close": -1}.get(token.kind, 0)
-        depth += change if token.name in language.only else 0
+        depth += change if token.name in rules.text_elements else 0
         pre += change if token.name in ("pre", "textarea") else 0
 
 
-def closes(tokens: Sequence[Token], run: range) -> dict[int, int]:
+def matching_ends(tokens: Sequence[Token], run: range) -> dict[int, int]:
     """Where the elements that begin in a run end, for those that are well nested."""
     ends: dict[int, int] = {}
     opened: list[int] = []
@@ -207,7 +207,7 @@ def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
 
 
 def _units(
-    tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
+    tokens: Sequence[Token], line: Sequence[_Item], rules: MarkupRules, is_pre: bool
 ) -> Iterator[Unit]:
     """The line, or where no words stand beside its elements, each of its texts."""
     spoken = [
@@ -215,33 +215,29 @@ def _units(
         for i, item in enumerate(line)
         if item.text is not None and tokens[item.text].source.strip()
     ]
-    if any(not line[i].is_mark and has_words(_said(tokens[line[i].text or 0])) for i in spoken):
-        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], language, is_pre)
+    if any(not line[i].is_mark and has_words(tokens[line[i].text or 0].text) for i in spoken):
+        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], rules, is_pre)
     else:
         for place in (line[i].text for i in spoken):
             if place is not None:
-                yield from _unit(tokens, [_Item(place, place, place)], language, is_pre)
-
-
-def _said(token: Token) -> str:
-    return unescape(token.source) if token.said is None else token.said
+                yield from _unit(tokens, [_Item(place, place, place)], rules, is_pre)
 
 
 def _unit(
-    tokens: Sequence[Token], line: Sequence[_Item], language: Language, is_pre: bool
+    tokens: Sequence[Token], line: Sequence[_Item], rules: MarkupRules, is_pre: bool
 ) -> Iterator[Unit]:
-    said = [None if item.text is None else _said(tokens[item.text]) for item in line]
+    said = [None if item.text is None else tokens[item.text].text for item in line]
     spaced = [text if text is None or is_pre else _SPACE.sub(" ", text) for text in said]
-    read = Line(zip(spaced, (item.is_mark for item in line), line, strict=True))
-    if not has_words(KEPT.sub("", read.passage.text)):
+    read = InlineContent(zip(spaced, (item.is_mark for item in line), line, strict=True))
+    if not read.passage.is_translatable:
         if len(line) == 1 and said[0]:  # maybe a message
             token, text = tokens[line[0].first], said[0]
             before = token.source
 
             def say(message: str) -> None:
-                token.source = before if message == text else language.write(message, before)
+                token.source = before if message == text else rules.escape(message, before)
 
-            yield from Message(text).spoken(say)
+            yield from Message(text).text_units(say)
         return
 
     def source(first: int, stop: int) -> str:
@@ -252,9 +248,9 @@ def _unit(
         marked = [(_glued(text, numbers), mark) for text, mark in marked]
         own = "".join(tokens[item.text].source for item in line if item.text is not None)
         parts = []
-        for mark, pieces in read.written(marked):
+        for mark, pieces in read.render(marked):
             inner = "".join(
-                language.write(piece, own)
+                rules.escape(piece, own)
                 if isinstance(piece, str)
                 else source(piece.first, piece.last + 1)
                 for piece in pieces
@@ -298,10 +294,10 @@ def _glued(text: str, numbers: tuple[set[str], set[str]]) -> str:
     return "".join(parts)
 
 
-def _said_by(tag: str, name: str, language: Language) -> list[str]:
+def _said_by(tag: str, name: str, rules: MarkupRules) -> list[str]:
     """The attributes of a tag that a reader sees."""
-    values = values_of(tag)
-    seen = {*language.attributes}
+    values = attribute_values(tag)
+    seen = {*rules.attributes}
     if name == "input" and values.get("type", "").lower() in ("submit", "button", "reset"):
         seen.add("value")
     if name == "meta" and values.get("property", values.get("name", "")).lower() in _METAS:
@@ -314,14 +310,14 @@ def _said_by(tag: str, name: str, language: Language) -> list[str]:
 
 
 def attribute_units(
-    tokens: Sequence[Token], language: Language, options: Options
+    tokens: Sequence[Token], rules: MarkupRules, options: Options
 ) -> Iterator[Unit]:
     """Texts in attributes, with their places; what names the language is put right at once."""
     for token in tokens:
         tag = TAG.match(token.source)
         if tag is None or tag["slash"] or "=" not in tag.group() or "notranslate" in tag.group():
             continue
-        values = values_of(tag.group())
+        values = attribute_values(tag.group())
         codes = [
             name
             for name in ("lang", "xml:lang")
@@ -330,38 +326,38 @@ def attribute_units(
         if options.target and codes:
             _set(token, dict.fromkeys(codes, options.target))
         if values.get("translate") != "no":
-            for name in _said_by(tag.group(), token.name, language):
+            for name in _said_by(tag.group(), token.name, rules):
                 yield Passage(values[name]), _setter(token, name, values[name])
 
 
-def _setter(token: Token, name: str, before: str) -> Put:
-    return lambda marked: None if plain(marked) == before else _set(token, {name: plain(marked)})
+def _setter(token: Token, name: str, before: str) -> Setter:
+    return lambda marked: (
+        None if plain_text(marked) == before else _set(token, {name: plain_text(marked)})
+    )
 
 
 def _set(token: Token, values: Mapping[str, str]) -> None:
     if tag := TAG.match(token.source):
-        token.source = with_values(tag.group(), values) + token.source[tag.end() :]
+        token.source = replace_attributes(tag.group(), values) + token.source[tag.end() :]
 
 
-def _in_notes(tokens: Sequence[Token], language: Language, options: Options) -> Iterator[Unit]:
+def _in_notes(tokens: Sequence[Token], rules: MarkupRules, options: Options) -> Iterator[Unit]:
     """What notes say; it is written before the lines that they stand in."""
-    inside = replace(language, notes=frozenset())
-    for note in [
-        token for token in tokens if token.kind == "kept" and token.name in language.notes
-    ]:
-        units, finish = opened(note.source, options, inside)
-        for passage, put in units:
-            yield passage, partial(_put_in_note, note, put, finish)
+    inside = replace(rules, nested=frozenset())
+    for note in [token for token in tokens if token.kind == "kept" and token.name in rules.nested]:
+        parsed = parse(note.source, options, inside)
+        for passage, put in parsed.units:
+            yield passage, partial(_put_in_note, note, put, parsed.render)
 
 
-def _put_in_note(note: Token, put: Put, finish: Callable[[], str], marked: MarkedText) -> None:
+def _put_in_note(note: Token, put: Setter, finish: Callable[[], str], marked: MarkedText) -> None:
     put(marked)
     note.source = finish()
 
 
-def opened(text: str, options: Options, language: Language) -> Written:
+def parse(text: str, options: Options, rules: MarkupRules = HTML) -> Parsed[str]:
     """A page or a part of one as passages; attributes first, which stand inside of lines."""
-    tokens = tokens_of(text, language, options.source)
-    units = [*_in_notes(tokens, language, options), *attribute_units(tokens, language, options)]
-    units += lines(tokens, language)
-    return units, lambda: "".join(token.source for token in tokens)
+    tokens = tokens_of(text, rules, options.source)
+    units = [*_in_notes(tokens, rules, options), *attribute_units(tokens, rules, options)]
+    units += extract_units(tokens, rules)
+    return Parsed(units, lambda: "".join(token.source for token in tokens))

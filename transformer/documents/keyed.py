@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.passages import Line, Options, Unit, Written
-from transformer.documents.slices import Slices, Source, spoken
+from transformer.documents.edits import TextEdits, Verbatim, text_units
+from transformer.documents.passages import InlineContent, Options, Parsed, Unit
 
 _STRINGS = re.compile(  # of Apple: comments, strings, names and signs
     r"(?P<stays>\s++|//[^\n]*+|/\*(?s:.*?)\*/)|\"(?P<string>(?:[^\"\\]++|\\(?s:.))*+)\""
@@ -26,23 +26,23 @@ _PHP = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{1,2})|(?s:(.)))")
 _COMMANDS = {"accesskey", "key", "keycode", "style", "href", "src"}  # attributes that say no text
 
 
-def properties(text: str, options: Options) -> Written:
+def properties(text: str, options: Options) -> Parsed[str]:
     """The values of a .properties file; what is not ASCII is escaped, unless the file has some."""
     import javaproperties
 
-    slices, end = Slices(text), 0
+    edits, end = TextEdits(text), 0
     for item in javaproperties.parse(text):
         start, end = end, end + len(item.source)
         if isinstance(item, javaproperties.KeyValue) and item.value:
             ahead = _ahead_of_value(javaproperties.loads, item.source)
             stop = end - len(item.source) + len(item.source.rstrip("\r\n"))
-            slices.translate(
+            edits.translate(
                 start + ahead,
                 stop,
                 item.value,
                 partial(_property, javaproperties.join_key_value, text.isascii()),
             )
-    return slices.written()
+    return edits.parsed()
 
 
 def _ahead_of_value(loads: Callable[[str], dict[str, str]], source: str) -> int:
@@ -61,9 +61,9 @@ def _property(join: Callable[..., str], is_ascii: bool, text: str) -> str:
     return re.sub(r"\\([#!]|(?<=.\\)[=:])", r"\1", said)  # which only a key must escape
 
 
-def strings(text: str, options: Options) -> Written:
+def strings(text: str, options: Options) -> Parsed[str]:
     """The values of an Apple .strings file: pairs of strings, with = between and ; behind."""
-    slices, place, pair = Slices(text), 0, list[re.Match[str]]()
+    edits, place, pair = TextEdits(text), 0, list[re.Match[str]]()
     while place < len(text):
         match = _STRINGS.match(text, place)
         if not match:
@@ -75,13 +75,13 @@ def strings(text: str, options: Options) -> Written:
                 raise UserError('expected strings as "key" = "value";')
             if kinds[2] == "string":
                 said = _APPLE.sub(_apple_said, pair[2]["string"].replace("\r\n", "\n"))
-                slices.translate(*pair[2].span("string"), said, _apple)
+                edits.translate(*pair[2].span("string"), said, _apple)
             pair = []
         elif match.lastgroup != "stays":
             pair.append(match)
     if pair:
         raise UserError('expected strings as "key" = "value";')
-    return slices.written()
+    return edits.parsed()
 
 
 def _apple_said(match: re.Match[str]) -> str:
@@ -94,7 +94,7 @@ def _apple(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
 
 
-def ini(text: str, options: Options) -> Written:
+def ini(text: str, options: Options) -> Parsed[str]:
     """The values of an INI file, with or without a section at its beginning."""
     from iniparse import ini as iniparse
 
@@ -111,8 +111,8 @@ def ini(text: str, options: Options) -> Written:
             value = config[section][key]
             quote = value[0] if len(value) > 1 and value[0] == value[-1] in "\"'" else ""
             said = value[1:-1] if quote else value
-            units += spoken(said, partial(_set_option, config[section], key, said, quote))
-    return units, lambda: str(config).removeprefix(head).replace("\n", newline)
+            units += text_units(said, partial(_set_option, config[section], key, said, quote))
+    return Parsed(units, lambda: str(config).removeprefix(head).replace("\n", newline))
 
 
 def _set_option(section: Any, key: str, before: str, quote: str, text: str) -> None:
@@ -120,7 +120,7 @@ def _set_option(section: Any, key: str, before: str, quote: str, text: str) -> N
         section[key] = f"{quote}{text.replace(quote, chr(39)) if quote else text}{quote}"
 
 
-def php(text: str, options: Options) -> Written:
+def php(text: str, options: Options) -> Parsed[str]:
     """The strings of PHP that are values: of arrays, variables, constants and define()."""
     import tree_sitter
     import tree_sitter_php
@@ -131,13 +131,13 @@ def php(text: str, options: Options) -> Written:
     if root.has_error:
         raise UserError("expected sound PHP")
     places = _Places(content)
-    slices = Slices(text)
+    edits = TextEdits(text)
     for node in _php_values(root):
         start, stop = (places.of(byte) for byte in (node.start_byte, node.end_byte))
         is_plain = node.type == "string"
-        line = Line(_php_parts(node, content, is_plain))
-        slices.line(start + 1, stop - 1, line, partial(_php_text, is_plain))
-    return slices.written()
+        line = InlineContent(_php_parts(node, content, is_plain))
+        edits.translate_inline(start + 1, stop - 1, line, partial(_php_text, is_plain))
+    return edits.parsed()
 
 
 class _Places:
@@ -172,7 +172,7 @@ def _php_values(root: Any) -> Iterator[Any]:
 
 def _php_parts(
     node: Any, content: bytes, is_plain: bool
-) -> Iterator[tuple[str | None, bool, Source]]:
+) -> Iterator[tuple[str | None, bool, Verbatim]]:
     end = node.start_byte + 1
     pieces: list[tuple[str | None, str]] = []
     for child in node.named_children:
@@ -191,11 +191,11 @@ def _php_parts(
         parts = [*group]
         own = "".join(source for _, source in parts)
         if stays:
-            yield None, False, Source(own)
+            yield None, False, Verbatim(own)
             continue
         said = "".join(text or "" for text, _ in parts)
         for number, part in enumerate(re.split(r"((?<!\w):\w++)", said)):  # Laravel's placeholders
-            yield (None if number % 2 else part), False, Source(part)
+            yield (None if number % 2 else part), False, Verbatim(part)
 
 
 def _php_said(match: re.Match[str]) -> str:
@@ -211,11 +211,11 @@ def _php_text(is_plain: bool, text: str) -> str:
     return text.replace('"', '\\"').replace("$", "\\$").replace("\n", "\\n").replace("\t", "\\t")
 
 
-def fluent(text: str, options: Options) -> Written:
+def fluent(text: str, options: Options) -> Parsed[str]:
     """Messages of Fluent and their attributes; terms, which are names, and arguments stay."""
     from fluent.syntax import FluentParser, ast
 
-    slices = Slices(text)
+    edits = TextEdits(text)
     for entry in FluentParser().parse(text).body:
         if isinstance(entry, ast.Junk):
             raise UserError(f"expected sound Fluent, got {(entry.content or '')[:30]!r}")
@@ -223,11 +223,11 @@ def fluent(text: str, options: Options) -> Written:
             continue
         said = [a.value for a in entry.attributes if a.id.name not in _COMMANDS]
         for pattern in filter(None, [entry.value, *said]):
-            _add_pattern(slices, text, pattern)
-    return slices.written()
+            _add_pattern(edits, text, pattern)
+    return edits.parsed()
 
 
-def _add_pattern(slices: Slices, text: str, pattern: Any) -> None:
+def _add_pattern(edits: TextEdits, text: str, pattern: Any) -> None:
     """Translates the texts of a pattern; each branch of a selection by itself."""
 
     def selection(element: Any) -> Any:
@@ -236,16 +236,18 @@ def _add_pattern(slices: Slices, text: str, pattern: Any) -> None:
     for is_text, group in groupby(pattern.elements, lambda element: not selection(element)):
         own = [*group]
         if is_text:
-            line = Line(_fluent_parts(own, text))
+            line = InlineContent(_fluent_parts(own, text))
             newline = "\r\n" if "\r\n" in text else "\n"
-            slices.line(own[0].span.start, own[-1].span.end, line, partial(_fluent, newline))
+            edits.translate_inline(
+                own[0].span.start, own[-1].span.end, line, partial(_fluent, newline)
+            )
         for variant in (v for element in own if not is_text for v in selection(element)):
-            _add_pattern(slices, text, variant.value)
+            _add_pattern(edits, text, variant.value)
 
 
-def _fluent_parts(elements: list[Any], text: str) -> Iterator[tuple[str | None, bool, Source]]:
+def _fluent_parts(elements: list[Any], text: str) -> Iterator[tuple[str | None, bool, Verbatim]]:
     for element in elements:
-        source = Source(text[element.span.start : element.span.end])
+        source = Verbatim(text[element.span.start : element.span.end])
         yield getattr(element, "value", None), False, source
 
 

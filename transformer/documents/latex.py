@@ -12,7 +12,8 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import html
-from transformer.documents.passages import Options, Unit, Written
+from transformer.documents.passages import Options, Parsed, Unit
+from transformer.documents.tokens import Token
 from transformer.text.markup import MarkedText
 
 # What pylatexenc does not know of, and what it is given.
@@ -68,13 +69,13 @@ class _Reader:
 
     def __init__(self, text: str, end: int) -> None:
         self._text, self._end = text, end
-        self.tokens: list[html.Token] = []
-        self.notes: list[tuple[html.Token, list[html.Token]]] = []
+        self.tokens: list[Token] = []
+        self.notes: list[tuple[Token, list[Token]]] = []
 
     def add(self, stop: int, kind: str, said: str | None = None) -> None:
         """What is between the last token and a place."""
         if stop > self._end:
-            self.tokens.append(html.Token(self._text[self._end : stop], kind, "mark", said))
+            self.tokens.append(Token(self._text[self._end : stop], kind, "mark", said))
             self._end = stop
 
     def walk(self, nodes: Sequence[Any]) -> None:
@@ -147,7 +148,7 @@ class _Reader:
             self.add(stop, "kept")
             self.notes += [
                 *reader.notes,
-                (self.tokens[-1], [html.Token(before, "block"), *reader.tokens]),
+                (self.tokens[-1], [Token(before, "block"), *reader.tokens]),
             ]
         elif inside is not None and hasattr(inside, "nodelist") and name in _MARKS | _BLOCKS:
             is_mark = name in _MARKS
@@ -196,15 +197,15 @@ def _context() -> Any:
     return context
 
 
-def _in_notes(reader: _Reader, language: html.Language) -> Iterator[Unit]:
+def _in_notes(reader: _Reader, language: html.MarkupRules) -> Iterator[Unit]:
     """What footnotes say; it is written before the lines that they stand in."""
 
-    def put(note: html.Token, tokens: Sequence[html.Token], own: Any, marked: MarkedText) -> None:
+    def put(note: Token, tokens: Sequence[Token], own: Any, marked: MarkedText) -> None:
         own(marked)
         note.source = "".join(token.source for token in tokens)
 
     for note, tokens in reader.notes:
-        for passage, own in html.lines(tokens, language):
+        for passage, own in html.extract_units(tokens, language):
             yield passage, partial(put, note, tokens, own)
 
 
@@ -221,7 +222,7 @@ def _masked(text: str) -> str:
     return "".join([*parts, text[end:]])
 
 
-def opened(text: str, options: Options) -> Written:
+def parse(text: str, options: Options) -> Parsed[str]:
     """The passages of a LaTeX file; UserError where braces or environments are not closed."""
     from pylatexenc.latexwalker import LatexWalker, LatexWalkerError
 
@@ -238,10 +239,10 @@ def opened(text: str, options: Options) -> Written:
         what = str(error).splitlines()[0]
         raise UserError(f"expected LaTeX with each brace and environment closed: {what}") from None
     reader.add(len(text), "block")
-    language = html.Language(
+    language = html.MarkupRules(
         inline=frozenset({"mark"}),
-        kept=frozenset(),
-        write=partial(_write, is_ascii=text.isascii()),
+        untranslatable=frozenset(),
+        escape=partial(_write, is_ascii=text.isascii()),
     )
-    units = [*_in_notes(reader, language), *html.lines(reader.tokens, language)]
-    return units, lambda: "".join(token.source for token in reader.tokens)
+    units = [*_in_notes(reader, language), *html.extract_units(reader.tokens, language)]
+    return Parsed(units, lambda: "".join(token.source for token in reader.tokens))

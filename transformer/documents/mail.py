@@ -17,13 +17,11 @@ from functools import partial
 from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.passages import (
-    Opened,
     Options,
-    Passage,
+    Parsed,
     Unit,
-    Written,
     has_words,
-    saying,
+    text_unit,
 )
 
 WIDTH = 72  # characters of the lines of a paragraph that was broken
@@ -37,7 +35,7 @@ _TYPE, _ENCODING = "Content-Type", "Content-Transfer-Encoding"
 _Edit = tuple[int, int, Callable[[], str]]  # where it begins and ends, and what is written there
 
 
-def opened(content: bytes | str, options: Options) -> Opened:
+def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
     """The subject and the texts of a mail; UserError for what has no header of one."""
     # Each byte is a character, so that what the library reads stands in the text as it is.
     source = (content.encode() if isinstance(content, str) else content).decode("latin-1")
@@ -64,7 +62,7 @@ def opened(content: bytes | str, options: Options) -> Opened:
             end = stop
         return "".join([*parts, source[end:]]).encode("latin-1")
 
-    return units, finish
+    return Parsed(units, finish)
 
 
 def _subject(message: Message, source: str, edits: list[_Edit]) -> Iterator[Unit]:
@@ -86,7 +84,7 @@ def _subject(message: Message, source: str, edits: list[_Edit]) -> Iterator[Unit
                 written[:] = [header.encode(linesep=newline)]
 
     edits.append((start, start + len(raw), lambda: written[0]))
-    yield Passage(subject), saying(say)
+    yield text_unit(subject, say)
 
 
 def _place(part: Message, source: str, place: int) -> tuple[int, int, int]:
@@ -112,8 +110,8 @@ def _text(
     content = part.get_payload(decode=True)
     text = content.decode(charset) if isinstance(content, bytes) else ""
     is_page = part.get_content_subtype() == "html"
-    read = partial(html.opened, language=html.HTML) if is_page else _lines
-    units, finish = read(text, options)
+    read = html.parse if is_page else _lines
+    parsed = read(text, options)
     encoding = str(part.get(_ENCODING, "7bit")).strip().lower()
     newline = "\r\n" if "\r\n" in source else "\n"
 
@@ -125,7 +123,7 @@ def _text(
         return is_ascii or encoding in ("base64", "quoted-printable") or not payload.isascii()
 
     def written() -> str:
-        said = finish()
+        said = parsed.render()
         if said == text:
             return payload
         content = said.encode(charset if is_held(said) else "utf-8")
@@ -136,7 +134,7 @@ def _text(
         return content.decode("latin-1")
 
     def field(name: str, value: str, before: str | None) -> str:
-        if is_held(finish()):
+        if is_held(parsed.render()):
             return before or ""
         return value if before is not None else f"{name}: {value}{newline}"
 
@@ -154,10 +152,10 @@ def _text(
             start = source.index(before, named.end() if named else header)
         edits.append((start, start + len(before or ""), partial(field, name, value, before)))
     edits.append((body, body + len(payload), written))
-    yield from units
+    yield from parsed.units
 
 
-def _lines(text: str, options: Options) -> Written:
+def _lines(text: str, options: Options) -> Parsed[str]:
     """The paragraphs of a plain text, whose lines may be broken, each with its quoting."""
     parts: list[str] = []
     units: list[Unit] = []
@@ -175,9 +173,9 @@ def _lines(text: str, options: Options) -> Written:
         said = " ".join(line["said"].strip() for line in group)
         parts.append("".join(line[0] for line in group))
         if has_words(said):
-            units.append((Passage(said), saying(partial(_say, parts, len(parts) - 1, group, said))))
+            units.append(text_unit(said, partial(_say, parts, len(parts) - 1, group, said)))
     rest = text[len("".join(parts)) :]
-    return units, lambda: "".join([*parts, rest])
+    return Parsed(units, lambda: "".join([*parts, rest]))
 
 
 def _say(parts: list[str], place: int, group: list[re.Match[str]], said: str, text: str) -> None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from transformer.config import UserError
 from transformer.documents import html, values
-from transformer.documents.passages import Options, Unit, Written
-from transformer.documents.slices import Slices
-from transformer.documents.tokens import TEMPLATE
+from transformer.documents.edits import TextEdits
+from transformer.documents.passages import Options, Parsed, Unit
+from transformer.documents.tokens import TEMPLATE, Token
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token as Parsed
+    from markdown_it.token import Token as MarkdownToken
 
 _HEAD = re.compile(
     r"(---|\+\+\+)[ \t]*\r?\n(?=\S)(?P<inside>(?:(?!\1)[^\n]*+\n)*+)\1[ \t]*(?:\r?\n|\Z)"
@@ -91,15 +91,17 @@ def _parser() -> "MarkdownIt":
     return parser
 
 
-MARKDOWN = html.Language(
-    inline=frozenset({"strong", "em", "s", "link", "signs"}), kept=frozenset(), write=_write
+MARKDOWN = html.MarkupRules(
+    inline=frozenset({"strong", "em", "s", "link", "signs"}),
+    untranslatable=frozenset(),
+    escape=_write,
 )
 
 
-def _head(inside: str, is_yaml: bool, options: Options) -> Written:
+def _head(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
     """Title and description in the head of a file, in YAML or TOML; an unsound head stays."""
     names = [name for name in _HEADINGS if re.search(rf"^{name}\b", inside, re.MULTILINE)]
-    slices = Slices(inside)
+    edits = TextEdits(inside)
     try:
         if is_yaml and names:
             return values.yaml_values(inside, replace(options, columns=tuple(names)))
@@ -109,12 +111,12 @@ def _head(inside: str, is_yaml: bool, options: Options) -> Written:
     written = functools.partial(json.dumps, ensure_ascii=False)
     for value in (known[name] for name in sorted(names, key=inside.find) if name in known):
         for source in (written(value), f"'{value}'"):
-            if (start := inside.find(source, slices.end)) >= 0 and isinstance(value, str):
-                slices.translate(start, start + len(source), value, written)
-    return slices.written()
+            if (start := inside.find(source, edits.end)) >= 0 and isinstance(value, str):
+                edits.translate(start, start + len(source), value, written)
+    return edits.parsed()
 
 
-def opened(text: str, options: Options) -> Written:
+def parse(text: str, options: Options) -> Parsed[str]:
     """The passages of a Markdown file."""
     head = _HEAD.match(text)
     start = head.end() if head else 0
@@ -123,14 +125,14 @@ def opened(text: str, options: Options) -> Written:
     offsets = [start]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
-    tokens: list[html.Token] = []
+    tokens: list[Token] = []
     units: list[Unit] = []
-    blocks: list[tuple[html.Token, Callable[[], str]]] = []  # of HTML, or the head
+    blocks: list[tuple[Token, Callable[[], str]]] = []  # of HTML, or the head
 
-    def part(first: int, stop: int, read: Written) -> int:
-        units.extend(read[0])
-        blocks.append((html.Token("", "block"), read[1]))
-        tokens.extend([html.Token(text[end:first], "block"), blocks[-1][0]])
+    def part(first: int, stop: int, read: Parsed[str]) -> int:
+        units.extend(read.units)
+        blocks.append((Token("", "block"), read.render))
+        tokens.extend([Token(text[end:first], "block"), blocks[-1][0]])
         return stop
 
     if head:
@@ -141,28 +143,26 @@ def opened(text: str, options: Options) -> Written:
     for token in _parser().parse(text[start:]):
         if token.type == "html_block" and token.map and not token.level:
             first, stop = (offsets[line] for line in token.map)
-            end = part(
-                first, min(stop, len(text)), html.opened(text[first:stop], options, html.HTML)
-            )
+            end = part(first, min(stop, len(text)), html.parse(text[first:stop], options))
         if token.type != "inline" or not token.map or not token.content.strip():
             continue
         places = _places(token, text, offsets, end)
         if not places:
             continue
-        tokens.append(html.Token(text[end : places[0]], "block"))
+        tokens.append(Token(text[end : places[0]], "block"))
         tokens += _inline(token, text, places)
         end = places[-1]
-    tokens.append(html.Token(text[end:], "block"))
+    tokens.append(Token(text[end:], "block"))
 
     def written() -> str:
         for block, finish in blocks:
             block.source = finish()
         return "".join(token.source for token in tokens)
 
-    return [*units, *html.lines(tokens, MARKDOWN)], written
+    return Parsed([*units, *html.extract_units(tokens, MARKDOWN)], written)
 
 
-def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[int]:
+def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> list[int]:
     """Where each character of a token's content stands in the text, and the end; or nothing."""
     places: list[int] = []
     first, last = token.map or (0, 0)
@@ -186,26 +186,28 @@ def _places(token: "Parsed", text: str, offsets: list[int], end: int) -> list[in
     return places
 
 
-def _inline(token: "Parsed", text: str, places: list[int]) -> list[html.Token]:
+def _inline(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
     """The inside of a paragraph; as one text, if a part is not where it should be."""
     content = token.content
-    tokens: list[html.Token] = []
+    tokens: list[Token] = []
     end = 0
     for kind, name, start, stop, said in _spans(token.children or [], content):
         if start < end or stop < start:
-            return [html.Token(text[places[0] : places[-1]], "text", said=content)]
+            return [Token(text[places[0] : places[-1]], "text", decoded=content)]
         source = text[places[end] : places[stop]]
         if kind == "text" and tokens and tokens[-1].kind == "text":
             tokens[-1].source += source
-            tokens[-1].said = (tokens[-1].said or "") + said
+            tokens[-1].decoded = (tokens[-1].decoded or "") + said
         else:
-            tokens.append(html.Token(source, kind, name, said))
+            tokens.append(Token(source, kind, name, said))
         end = stop
     tail = text[places[end] : places[-1]]
-    return [*tokens, html.Token(tail, "block")] if tail else tokens
+    return [*tokens, Token(tail, "block")] if tail else tokens
 
 
-def _spans(children: "list[Parsed]", content: str) -> Iterator[tuple[str, str, int, int, str]]:
+def _spans(
+    children: "list[MarkdownToken]", content: str
+) -> Iterator[tuple[str, str, int, int, str]]:
     """Each part: its kind and name, where it is (the end before the start: nowhere), its text."""
     end = 0
     following = iter(children)

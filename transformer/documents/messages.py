@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from transformer.documents.passages import KEPT, TYPED, Line, Put, Unit, has_words
+from transformer.documents.passages import ICU_ARGUMENT, InlineContent, Setter, Unit
 from transformer.text.markup import MarkedText
 
 _SIGNS = "$#%"  # ahead of an argument they are a part of it, in templates
@@ -91,7 +91,7 @@ class Message:
         if all(piece.source.lstrip(_SIGNS)[:1] != "{" for piece in self._pieces):
             self._pieces = []  # no argument
         said = "".join(piece.source for piece in self._pieces if piece.kind == "text")
-        self._is_doubled = "''" in said or ("'" not in said and bool(TYPED.search(text)))
+        self._is_doubled = "''" in said or ("'" not in said and bool(ICU_ARGUMENT.search(text)))
         self._shape = _shape(self._pieces)
         self.units: list[Unit] = []
         for is_between, own in groupby(self._pieces, lambda piece: piece.kind == "between"):
@@ -102,16 +102,16 @@ class Message:
         return bool(self._pieces)
 
     def _read(self, own: Sequence[_Piece]) -> None:
-        line = Line(
+        line = InlineContent(
             (piece.source.replace("''", "'") if piece.kind == "text" else None, False, piece)
             for piece in own
         )
 
         def put(marked: MarkedText) -> None:
-            for _, parts in line.written(marked):
+            for _, parts in line.render(marked):
                 self._write(own, parts)
 
-        if has_words(KEPT.sub("", line.passage.text)):
+        if line.passage.is_translatable:
             self.units.append((line.passage, put))
 
     def _write(self, own: Sequence[_Piece], parts: Sequence[str | _Piece]) -> None:
@@ -129,13 +129,13 @@ class Message:
             piece.source = ""
         own[0].source = "".join(said)
 
-    def spoken(self, say: Callable[[str], None]) -> Iterator[Unit]:
+    def text_units(self, say: Callable[[str], None]) -> Iterator[Unit]:
         """Its passages; with the last that is translated the whole message is said again."""
         yield from self.units[:-1]
         for passage, put in self.units[-1:]:
             yield passage, partial(self._say, put, say)
 
-    def _say(self, put: Put, say: Callable[[str], None], marked: MarkedText) -> None:
+    def _say(self, put: Setter, say: Callable[[str], None], marked: MarkedText) -> None:
         put(marked)
         say(self.written())
 

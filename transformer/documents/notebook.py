@@ -7,13 +7,13 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import markdown
-from transformer.documents.passages import Options, Unit, Written
+from transformer.documents.passages import Options, Parsed, Unit
 from transformer.documents.values import Located, Pairs, located
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def opened(text: str, options: Options) -> Written:
+def parse(text: str, options: Options) -> Parsed[str]:
     """The Markdown cells of a notebook of nbformat 4."""
     root = located(text)
     cells: Any = dict(root).get("cells") if isinstance(root, Pairs) else None
@@ -26,9 +26,9 @@ def opened(text: str, options: Options) -> Written:
         lines = [source] if isinstance(source, Located) else source
         is_sound = isinstance(lines, list) and all(isinstance(line, Located) for line in lines)
         if cell.get("cell_type") == "markdown" and is_sound and lines:
-            own, finish = markdown.opened("".join(lines), options)
-            units += own
-            read.append((lines, "".join(lines), finish))
+            parsed = markdown.parse("".join(lines), options)
+            units += parsed.units
+            read.append((lines, "".join(lines), parsed.render))
     is_ascii = "\\u" in text and text.isascii()
 
     def written() -> str:
@@ -39,7 +39,7 @@ def opened(text: str, options: Options) -> Written:
                 end = lines[-1].stop
         return "".join([*parts, text[end:]])
 
-    return units, written
+    return Parsed(units, written)
 
 
 def _strings(text: str, lines: Sequence[Located], said: str, is_ascii: bool) -> str:

@@ -15,16 +15,15 @@ from collections.abc import Callable, Mapping
 from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.passages import (
-    Opened,
     Options,
-    Written,
-    text_file,
+    Parsed,
+    bytes_parser,
     unescape,
 )
 from transformer.documents.runs import runs_of
 
 MAX_MEMBERS = 10_000
-Part = Callable[[bytes, Options], Opened]
+Part = Callable[[bytes, Options], Parsed[bytes]]
 _WORD = re.compile(
     r"word/(document|(header|footer)\d*|footnotes|endnotes|comments|(charts|diagrams)/\w+)\.xml"
 )
@@ -36,36 +35,36 @@ _SHEETS = re.compile(
 _COLUMN = re.compile(rb'<tableColumn\b[^<>]*?\sname="([^"<>]*+)"')
 _ODT = re.compile(r"(content|styles)\.xml")
 _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
-_TEXT_LANGUAGE = html.Language(
+_TEXT_LANGUAGE = html.MarkupRules(
     inline=frozenset({"text:span", "text:a"}),
-    kept=frozenset({"text:s", "text:bookmark", "text:bookmark-start", "text:sequence",
+    untranslatable=frozenset({"text:s", "text:bookmark", "text:bookmark-start", "text:sequence",
                     "text:bookmark-end", "text:soft-page-break", "text:page-number", "text:date",
                     "dc:creator", "dc:date", "office:binary-data", "text:note-citation",
                     "text:tracked-changes", "text:change", "text:change-start", "text:change-end",
                     "text:page-count", "text:time", "text:title", "text:author-name",
                     "text:file-name", "text:reference-mark", "text:reference-mark-start",
                     "text:reference-mark-end", "office:annotation-end"}),
-    only=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
-    notes=frozenset({"text:note", "office:annotation"}),
-    computed="table:formula",
+    text_elements=frozenset({"text:p", "text:h", "svg:title", "svg:desc"}),
+    nested=frozenset({"text:note", "office:annotation"}),
+    computed_attribute="table:formula",
 )  # fmt: skip
-_CONTENTS = html.Language(
+_CONTENTS = html.MarkupRules(
     inline=frozenset(),
-    kept=frozenset({"docAuthor"}),
+    untranslatable=frozenset({"docAuthor"}),
     attributes=frozenset({"title"}),  # of a guide
-    only=frozenset({"text", "dc:title", "dc:description"}),
+    text_elements=frozenset({"text", "dc:title", "dc:description"}),
 )
-_BOOK = html.Language(
+_BOOK = html.MarkupRules(
     inline=frozenset({"a", "emphasis", "strikethrough", "strong", "style", "sub", "sup"}),
-    kept=frozenset({"code", "image", "document-info", "publish-info"}),
-    only=frozenset({"book-title", "p", "subtitle", "td", "th", "v"}),
+    untranslatable=frozenset({"code", "image", "document-info", "publish-info"}),
+    text_elements=frozenset({"book-title", "p", "subtitle", "td", "th", "v"}),
 )
 
 
 def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
     """A reader of archives: the members with such a name have texts, all others stay."""
 
-    def opened(content: bytes, options: Options) -> Opened:
+    def opened(content: bytes, options: Options) -> Parsed[bytes]:
         members = _members(content, options.max_bytes)
         if not any(entry.filename == needs for entry, _ in members):
             raise UserError(f"expected {needs} in the file, got none of that name")
@@ -80,15 +79,15 @@ def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
             with zipfile.ZipFile(written, "w") as archive:
                 for entry, data in members:
                     has_texts = entry.filename in parts
-                    archive.writestr(entry, parts[entry.filename][1]() if has_texts else data)
+                    archive.writestr(entry, parts[entry.filename].render() if has_texts else data)
             return written.getvalue()
 
         # Excel asks for a repair where a column of a table is not named as its head says.
         tables = [data for entry, data in members if entry.filename.startswith("xl/tables/")]
         heads = {head for data in tables for head in _COLUMN.findall(data)}
         names = {unescape(head.decode()).strip() for head in heads}
-        every = itertools.chain.from_iterable(units for units, _ in parts.values())
-        return (unit for unit in every if unit[0].text not in names), finish
+        units = itertools.chain.from_iterable(parsed.units for parsed in parts.values())
+        return Parsed([unit for unit in units if unit[0].text not in names], finish)
 
     return opened
 
@@ -116,8 +115,8 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
         return members
 
 
-def _marked_up(language: html.Language) -> Part:
-    return text_file(functools.partial(html.opened, language=language))
+def _marked_up(rules: html.MarkupRules) -> Part:
+    return bytes_parser(functools.partial(html.parse, rules=rules))
 
 
 def _in_target(text: str, options: Options, name: str) -> str:
@@ -128,15 +127,15 @@ def _in_target(text: str, options: Options, name: str) -> str:
     return re.sub(own, rf"\g<1>{options.target}", text)
 
 
-def fiction_book(text: str, options: Options) -> Written:
+def fiction_book(text: str, options: Options) -> Parsed[str]:
     """The titles and paragraphs of a FictionBook."""
-    return html.opened(_in_target(text, options, "lang"), options, _BOOK)
+    return html.parse(_in_target(text, options, "lang"), options, _BOOK)
 
 
-def _page_or_contents(text: str, options: Options) -> Written:
+def _page_or_contents(text: str, options: Options) -> Parsed[str]:
     text = _in_target(text, options, "dc:language")
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
-    return html.opened(text, options, html.XHTML if is_page else _CONTENTS)
+    return html.parse(text, options, html.XHTML if is_page else _CONTENTS)
 
 
 _open_document = _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml")
@@ -147,5 +146,5 @@ OFFICE: Mapping[str, Part] = {
     ".odt": _open_document,
     ".odp": _open_document,
     ".ods": _open_document,
-    ".epub": _archive(_PAGES, text_file(_page_or_contents), "META-INF/container.xml"),
+    ".epub": _archive(_PAGES, bytes_parser(_page_or_contents), "META-INF/container.xml"),
 }

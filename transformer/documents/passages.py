@@ -1,4 +1,8 @@
-"""What all formats share: passages to translate, and what is asked of a file."""
+"""What all formats share: passages, parsed files, encodings and languages.
+
+A parser turns a file into units. A unit is a passage to translate and a function that stores its
+translation; when all are stored, `Parsed.render` writes the file.
+"""
 
 import codecs
 import html
@@ -7,7 +11,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import AnyStr, Generic, TypeVar
 
 from transformer.config import UserError
 from transformer.files import is_windows_1252
@@ -31,69 +35,78 @@ _CODE = re.compile(
     r"|(?=\S*(?:MM|YY|yy|:mm))(?:([dDMyYHhmsSaAzZT])\1{0,3}(?:[-/.:, ]++|(?!\w)|(?=[MDdT]))){2,}"
     r"|(?:application|audio|font|image|text|video)/[\w.+-]++)\s*+"
 )
-TYPED = re.compile(  # an argument of an ICU message, sound or not
+ICU_ARGUMENT = re.compile(  # an argument of an ICU message, sound or not
     r"\{\s*+[\w.-]++[\s,]++(?:(?:plural|select|selectordinal)\b"
     r"|(?:number|date|time|spellout|ordinal|duration|choice)\s*+[,}])"
 )
 _NUMBER = re.compile(r"(?<=&#)0*(\d{1,9})\d*+")
-KEPT = re.compile(r"<(\d{1,5})/>")
-STAYS = re.compile(r"(<\d{1,5}/>)")  # the same, to split by
+PLACEHOLDER = re.compile(r"(<\d{1,5}/>)")
 
 
-AT_ONCE = 256  # items
+BATCH_SIZE = 256  # items
 
 
-def some_at_once(items: Iterable[T]) -> Iterator[list[T]]:
-    """The items in order, in lists of some hundred."""
-    rest = iter(items)
-    while some := [*itertools.islice(rest, AT_ONCE)]:
-        yield some
+def batched(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the items in order, in lists of `BATCH_SIZE`."""
+    iterator = iter(items)
+    while batch := [*itertools.islice(iterator, BATCH_SIZE)]:
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What a file says of itself: its languages, and what is to be told of it."""
+class Metadata:
+    """The languages that a file names, and notes about it for the user."""
 
     source: str = ""
     target: str = ""
     notes: tuple[str, ...] = ()
 
 
-class Packed(Generic[T]):
-    """Many items, kept as the pickles of some hundred each, in order.
+class PickledList(Generic[T]):
+    """An append-only list that keeps its items pickled, a batch at a time.
 
-    As objects they need several times the memory, and a server that many ask does not get it back.
+    As objects they need several times the memory, which a busy server does not get back.
     """
 
-    def __init__(self, items: Iterable[T] = (), about: About = About()) -> None:
-        self.about = about
+    def __init__(self, items: Iterable[T] = (), metadata: Metadata = Metadata()) -> None:
+        self.metadata = metadata
         self._pickles: list[bytes] = []
         self.extend(items)
 
     def extend(self, items: Iterable[T]) -> None:
-        """Adds items."""
-        self._pickles.extend(map(pickle.dumps, some_at_once(items)))
+        """Append items."""
+        self._pickles.extend(map(pickle.dumps, batched(items)))
 
     def __iter__(self) -> Iterator[T]:
-        for some in self._pickles:
-            yield from pickle.loads(some)
+        for batch in self._pickles:
+            yield from pickle.loads(batch)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text of a file; spans of bold words and links; and what stands in it as <0/> and stays."""
+    """A text to translate.
+
+    `marks` are the spans of bold words and links; `placeholders` are the `<0/>` in the text that
+    stand for what must not change, as code and pictures.
+    """
 
     text: str
     marks: tuple[Span, ...] = ()
-    kept: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
+
+    @property
+    def is_translatable(self) -> bool:
+        """Whether the text has words beside its placeholders."""
+        return has_words(PLACEHOLDER.sub("", self.text))
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The languages, for files that name theirs; columns of a table (none: all); a limit.
+    """How a file is parsed.
 
-    And the encoding of a text that does not name its own; none: UTF-8, or Windows-1252 if it is no
-    UTF-8 and reads like that.
+    `source` and `target` are languages, for files that name theirs. `columns` are the columns of a
+    table or the keys to translate; none: all. `encoding` is that of a text that does not declare
+    one; none: UTF-8, or Windows-1252 where the bytes are not UTF-8 and look like it.
     """
 
     source: str = ""
@@ -103,67 +116,75 @@ class Options:
     encoding: str = ""
 
 
-Put = Callable[[MarkedText], None]
-Unit = tuple[Passage, Put]
-Units = Iterable[Unit]
-Opened = tuple[Units, Callable[[], bytes]]  # passages with their places, and the file of them all
-Written = tuple[Units, Callable[[], str]]  # the same of a text
+Setter = Callable[[MarkedText], None]
+Unit = tuple[Passage, Setter]
 
 
-class Told(list[Unit]):
-    """The passages of a file that says more of itself."""
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[AnyStr]):
+    """A parsed file: its units in order, and `render`, which writes it with their translations."""
 
-    def __init__(self, units: Units, about: About) -> None:
-        super().__init__(units)
-        self.about = about
+    units: Sequence[Unit]
+    render: Callable[[], AnyStr]
+    metadata: Metadata = Metadata()
+
+
+TextParser = Callable[[str, Options], Parsed[str]]
+BytesParser = Callable[[bytes, Options], Parsed[bytes]]
+
+
+def text_unit(text: str, set_text: Callable[[str], None]) -> Unit:
+    """Return a unit without marks, whose translation `set_text` stores."""
+    return Passage(text), lambda marked: set_text(plain_text(marked))
 
 
 def unescape(text: str) -> str:
-    """The text with what its entities stand for; those of any length, as browsers read them."""
+    """Replace character references, numeric ones of any length included, as browsers do."""
     return html.unescape(_NUMBER.sub(r"\1", text) if "&#" in text else text)
 
 
 def has_words(text: str) -> bool:
-    """Whether there is something to translate: a letter, not of a code, a date or ICU's rules."""
-    return any(map(str.isalpha, text)) and not _CODE.fullmatch(text) and not TYPED.search(text)
+    """Whether there is something to translate: a letter, and no code, date or ICU argument."""
+    has_letter = any(map(str.isalpha, text))
+    return has_letter and not _CODE.fullmatch(text) and not ICU_ARGUMENT.search(text)
 
 
-def encoding_of(content: bytes) -> tuple[str, bytes]:
-    """The encoding of a text, which it names or which is recognised; and the mark."""
-    return named_encoding(content) or ("cp1252" if is_windows_1252(content) else "utf-8", b"")
+def detect_encoding(content: bytes) -> tuple[str, bytes]:
+    """Return the declared or recognised encoding of a text, and its byte order mark."""
+    return declared_encoding(content) or ("cp1252" if is_windows_1252(content) else "utf-8", b"")
 
 
-def named_encoding(content: bytes) -> tuple[str, bytes] | None:
-    """The encoding of a text by its mark or by what markup declares; and the mark."""
+def declared_encoding(content: bytes) -> tuple[str, bytes] | None:
+    """Return the encoding by byte order mark or markup declaration, and the mark; or None."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding, mark if mark[0] > 0x80 else b""
     if declared := _DECLARED.match(content):
         name = codecs.lookup(declared[declared.lastindex or 0].decode()).name
-        # What pages call Latin-1 or ASCII is Windows' own (WHATWG, Encoding, 4.2).
+        # Pages that say Latin-1 or ASCII mean Windows-1252 (WHATWG, Encoding, 4.2).
         is_windows = declared.lastindex == 2 and name in ("iso8859-1", "ascii")
         return "cp1252" if is_windows else name, b""
     return None
 
 
-def text_file(
-    read: Callable[[str, Options], Written], written: str = "utf-8"
-) -> Callable[[bytes | str, Options], Opened]:
-    """A reader of texts as one of files, which are written in the encoding that they name.
+def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..., Parsed[bytes]]:
+    """Turn a parser of text into one of bytes or text, which writes the declared encoding.
 
-    One that names none is written in UTF-8, or in what `written` says if it is Windows-1252.
-    It raises UserError for bytes that are no text.
+    A file that declares none is written in UTF-8, or in `cp1252_output` if it is Windows-1252. The
+    parser raises UserError for bytes that are not text.
     """
 
-    def opened(content: bytes | str, options: Options) -> Opened:
+    def parse_bytes(content: bytes | str, options: Options) -> Parsed[bytes]:
         if isinstance(content, str):
-            units, finish = read(content, options)
-            return units, lambda: finish().encode(errors="surrogatepass")
-        encoding, mark = encoding_of(content)
-        kept = encoding
-        if not named_encoding(content):
+            page = parse(content, options)
+            return Parsed(
+                page.units, lambda: page.render().encode(errors="surrogatepass"), page.metadata
+            )
+        encoding, mark = detect_encoding(content)
+        output = encoding
+        if not declared_encoding(content):
             encoding = options.encoding or encoding
-            kept = "utf-8" if encoding == "utf-8" else written
+            output = "utf-8" if encoding == "utf-8" else cp1252_output
         try:
             text = content[len(mark) :].decode(encoding)
         except UnicodeDecodeError as error:
@@ -172,39 +193,43 @@ def text_file(
             raise UserError(message) from None
         if "\0" in text:
             raise UserError("expected text in the file, got a zero byte")
-        units, finish = read(text, options)
-        return units, lambda: mark + finish().encode(kept, "xmlcharrefreplace")
+        parsed = parse(text, options)
+        return Parsed(
+            parsed.units,
+            lambda: mark + parsed.render().encode(output, "xmlcharrefreplace"),
+            parsed.metadata,
+        )
 
-    return opened
+    return parse_bytes
 
 
-def agreed(source: str, target: str, options: Options) -> str:
-    """The code of the target language that a file is written with: its own, if it has one.
+def resolve_target(source: str, target: str, options: Options) -> str:
+    """Return the code of the target language to write: the file's own `target` if it has one.
 
-    UserError for a file that names other languages than those that are asked for.
+    UserError if the file names other languages than `options` asks for.
     """
-    asked = options.source, options.target
-    for role, own, other in zip(("from", "to"), (source, target), asked, strict=True):
+    requested = options.source, options.target
+    for role, own, other in zip(("from", "to"), (source, target), requested, strict=True):
         if own and other and language_code(own) != other:
             raise UserError(f"expected a file {role} {other}, got one that says {role} {own}")
     return target or options.target
 
 
-class Line(Generic[T]):
-    """What is read as one: texts, some of them marked, and what stays between them, as <0/>."""
+class InlineContent(Generic[T]):
+    """A passage made of parts: plain texts, marked texts, and what becomes a placeholder."""
 
     def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
-        """Each part: its text or None for what stays, whether it is marked, and what it is."""
+        """`parts` are (text or None for a placeholder, whether it is marked, the format's own)."""
         parts = list(parts)
-        taken = (int(n) for text, _, _ in parts if text for n in KEPT.findall(text))
+        taken = (int(n[1:-2]) for text, _, _ in parts if text for n in PLACEHOLDER.findall(text))
         free = max(taken, default=-1) + 1
-        self.kept: dict[str, T] = {}
+        self.placeholders: dict[str, T] = {}
         self.marked: list[T] = []
         texts, spans, length = list[str](), list[Span](), 0
         for text, is_marked, part in parts:
             if text is None:
-                text = f"<{free + len(self.kept)}/>"
-                self.kept[text] = part
+                text = f"<{free + len(self.placeholders)}/>"
+                self.placeholders[text] = part
             elif is_marked and text.strip():
                 spans.append((length + len(text) - len(text.lstrip()), length + len(text.rstrip())))
                 self.marked.append(part)
@@ -214,44 +239,39 @@ class Line(Generic[T]):
         n_ahead = len(whole) - len(whole.lstrip())
         self._around = whole[:n_ahead], whole[len(whole.rstrip()) :]
         marks = tuple((a - n_ahead, b - n_ahead) for a, b in spans)
-        self.passage = Passage(whole.strip(), marks, tuple(self.kept))
+        self.passage = Passage(whole.strip(), marks, tuple(self.placeholders))
 
-    def written(self, marked: MarkedText) -> list[tuple[T | None, list[str | T]]]:
-        """The pieces of a translation: the mark or None, and texts and what stays in it.
+    def render(self, marked: MarkedText) -> list[tuple[T | None, list[str | T]]]:
+        """Return a translation as (mark's part or None, its texts and placeholders' parts).
 
-        Nothing, if it says what the passage says.
+        The list is empty if the translation equals the passage.
         """
         if marked == split_at_marks(self.passage.text, self.passage.marks):
             return []
         ahead, behind = ([(space, None)] if space else [] for space in self._around)
         return [
             (None if mark is None else self.marked[mark], self._parts(text))
-            for text, mark in marked_text([*ahead, *marked, *behind])
+            for text, mark in merge_adjacent([*ahead, *marked, *behind])
         ]
 
     def _parts(self, text: str) -> list[str | T]:
         parts: list[str | T] = []
         for token, group in itertools.groupby(
-            STAYS.split(text), lambda part: part if part in self.kept else None
+            PLACEHOLDER.split(text), lambda part: part if part in self.placeholders else None
         ):
             own = "".join(group)
-            parts += [self.kept[token]] if token else [own] if own else []
+            parts += [self.placeholders[token]] if token else [own] if own else []
         return parts
 
 
-def marked_text(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
-    """Neighbours of one mark as one piece."""
+def merge_adjacent(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
+    """Join neighbouring pieces that have the same mark."""
     return [
         ("".join(text for text, _ in group), mark)
         for mark, group in itertools.groupby(pieces, lambda piece: piece[1])
     ]
 
 
-def saying(say: Callable[[str], None]) -> Put:
-    """Puts a translation by its text alone."""
-    return lambda marked: say(plain(marked))
-
-
-def plain(marked: Sequence[tuple[str, int | None]]) -> str:
-    """The text without its marks."""
+def plain_text(marked: Sequence[tuple[str, int | None]]) -> str:
+    """Return the text without its marks."""
     return "".join(text for text, _ in marked)

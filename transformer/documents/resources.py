@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from transformer.config import UserError
 from transformer.documents import html, xml
-from transformer.documents.passages import About, Options, Written, unescape
+from transformer.documents.passages import Options, Parsed, unescape
+from transformer.documents.tokens import replace_attributes
 
 _INLINE = "a annotation b big em font i small span strike strong sub sup tt u"
-_LANGUAGE = html.Language(
-    frozenset(_INLINE.split()), frozenset({"xliff:g"}), write=xml.write, is_spaced=True
+_LANGUAGE = html.MarkupRules(
+    frozenset(_INLINE.split()), frozenset({"xliff:g"}), escape=xml.escape_text, preserve_space=True
 )
 _FORMS = {"zero", "one", "two", "few", "many", "other"}
 
@@ -34,59 +35,58 @@ def _android(text: str, source: str) -> str:
     for char, code in ("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("'", "\\'"), ('"', '\\"'):
         text = text.replace(char, code)
     text = f"\\{text}" if text.startswith(("@", "?")) else text
-    return xml.write(f'"{text}"' if source.strip()[:1] == '"' else text, source)
+    return xml.escape_text(f'"{text}"' if source.strip()[:1] == '"' else text, source)
 
 
-def android(text: str, options: Options) -> Written:
+def android(text: str, options: Options) -> Parsed[str]:
     """Strings, arrays and plurals of Android, but for what is marked translatable="false"."""
-    file = xml.Elements(text, replace(_LANGUAGE, write=_android))
-    if not [*file.named("resources")]:
+    file = xml.Elements(text, replace(_LANGUAGE, escape=_android))
+    if not [*file.find("resources")]:
         raise UserError("expected <resources> of Android in .xml, the one kind of it that is read")
-    for start, end in file.named("string", "string-array", "plurals"):
-        if file.values(start).get("translatable") == "false":
+    for start, end in file.find("string", "string-array", "plurals"):
+        if file.attributes(start).get("translatable") == "false":
             continue
         spans = [(start, end)]
         if file.tokens[start].name != "string":
-            spans = [*file.named("item", start=start + 1, stop=end)]
-        forms = {file.values(first).get("quantity", ""): (first, last) for first, last in spans}
+            spans = [*file.find("item", start=start + 1, stop=end)]
+        forms = {file.attributes(first).get("quantity", ""): (first, last) for first, last in spans}
         if options.target == "en" and "many" in forms:
             spans.remove(forms["many"])
             file.clear(forms["many"][0] - 1, forms["many"][1] + 1)
         for first, last in spans:
             for token in file.tokens[first + 1 : last]:
                 if token.kind == "text":
-                    said = unescape(token.source) if token.said is None else token.said
-                    token.said = _android_said(said)
-            if not file.said(first + 1, last).startswith(("@", "?")):  # another resource
+                    token.decoded = _android_said(token.text)
+            if not file.source(first + 1, last).startswith(("@", "?")):  # another resource
                 file.translate(first + 1, last)
         if options.target == "es" and "other" in forms and "many" not in forms:
             first, last = forms["other"]
-            copies = file.add(last, first - 1, last + 1)
+            copies = file.insert_copy(last, first - 1, last + 1)
             for copy in copies:
                 if copy.name == "item" and copy.kind == "open":
-                    copy.source = html.with_values(copy.source, {"quantity": "many"})
-            file.units += html.lines(copies, file.language)
-    return file.written(About())
+                    copy.source = replace_attributes(copy.source, {"quantity": "many"})
+            file.units += html.extract_units(copies, file.rules)
+    return file.parsed()
 
 
-def resx(text: str, options: Options) -> Written:
+def resx(text: str, options: Options) -> Parsed[str]:
     """The strings of .NET's resources: values without a type; names that begin with >> stay."""
     file = xml.Elements(text, _LANGUAGE)
-    for start, end in file.named("data"):
-        values = file.values(start)
+    for start, end in file.find("data"):
+        values = file.attributes(start)
         if values.keys() & {"type", "mimetype"} or values.get("name", "").startswith(">>"):
             continue
-        for first, last in file.named("value", start=start + 1, stop=end):
+        for first, last in file.find("value", start=start + 1, stop=end):
             file.translate(first + 1, last)
-    return file.written(About())
+    return file.parsed()
 
 
-def stringsdict(text: str, options: Options) -> Written:
+def stringsdict(text: str, options: Options) -> Parsed[str]:
     """The plural forms of Apple's strings, and the sentence that they stand in."""
     file = xml.Elements(text, _LANGUAGE)
-    for start, end in file.named("key"):
-        place = file.after(end)
-        key = unescape(file.said(start + 1, end))
+    for start, end in file.find("key"):
+        place = file.next_place(end)
+        key = unescape(file.source(start + 1, end))
         if file.tokens[place].name == "string" and key in {*_FORMS, "NSStringLocalizedFormatKey"}:
             file.translate(place + 1, file.end(place))
-    return file.written(About())
+    return file.parsed()

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from transformer.documents import html
-from transformer.documents.passages import Options, Written
+from transformer.documents.passages import Options, Parsed
+from transformer.documents.tokens import Token
 
 _LINK = re.compile(r"(`)([^`<]*[^`<\s])(\s*<[^<>]*>`__?)")
 _EMPHASIS = re.compile(r"(\*\*?)([^*\\]+)(\*\*?)")
@@ -25,34 +26,34 @@ def _write(text: str, source: str) -> str:
     return "\\" + text if _ITEM.match(text) and not _ITEM.match(source) else text
 
 
-_RST = html.Language(inline=frozenset({"mark"}), kept=frozenset(), write=_write)
+_RST = html.MarkupRules(inline=frozenset({"mark"}), untranslatable=frozenset(), escape=_write)
 
 
-def opened(text: str, options: Options) -> Written:
+def parse(text: str, options: Options) -> Parsed[str]:
     """The passages of a reStructuredText file."""
-    tokens: list[html.Token] = []
-    titles: list[tuple[list[html.Token], list[html.Token]]] = []  # with the lines of signs
+    tokens: list[Token] = []
+    titles: list[tuple[list[Token], list[Token]]] = []  # with the lines of signs
     end = 0
     for node, is_title in _blocks(text):
         places = _places(text, node.rawsource, end)
         if not places or places[0] < end:
             continue
         said = _inline(node, text, places)
-        tokens += [html.Token(text[end : places[0]], "block"), *said]
+        tokens += [Token(text[end : places[0]], "block"), *said]
         end = places[-1]
         if is_title and (under := _UNDER.match(text, end)):
-            lines = [html.Token(under[1], "block")]
+            lines = [Token(under[1], "block")]
             if over := _OVER.search(tokens[-len(said) - 1].source[-len(under[1]) - 99 :]):
                 before = tokens[-len(said) - 1]
                 cut = len(before.source) - len(over[0])
-                rest = html.Token(over[0][len(over[1]) :], "block")
-                lines.append(html.Token(over[1], "block"))
+                rest = Token(over[0][len(over[1]) :], "block")
+                lines.append(Token(over[1], "block"))
                 before.source = before.source[:cut]
                 tokens[-len(said) : -len(said)] = [lines[-1], rest]
-            tokens += [html.Token(text[end : under.start(1)], "block"), lines[0]]
+            tokens += [Token(text[end : under.start(1)], "block"), lines[0]]
             titles.append((said, lines))
             end = under.end(1)
-    tokens.append(html.Token(text[end:], "block"))
+    tokens.append(Token(text[end:], "block"))
 
     def written() -> str:
         for said, lines in titles:
@@ -61,7 +62,7 @@ def opened(text: str, options: Options) -> Written:
                 line.source = line.source[0] * max(len(line.source), length)
         return "".join(token.source for token in tokens)
 
-    return html.lines(tokens, _RST), written
+    return Parsed([*html.extract_units(tokens, _RST)], written)
 
 
 def _blocks(text: str) -> Iterator[tuple[Any, bool]]:
@@ -101,21 +102,21 @@ def _places(text: str, said: str, end: int) -> list[int]:
     return places
 
 
-def _inline(node: Any, text: str, places: list[int]) -> list[html.Token]:
+def _inline(node: Any, text: str, places: list[int]) -> list[Token]:
     """The inside of a block; a block of code or a comment as what stays."""
     from docutils import nodes
 
     said = node.rawsource
     if isinstance(node, nodes.FixedTextElement):
-        return [html.Token(text[places[0] : places[-1]], "block")]
-    tokens: list[html.Token] = []
+        return [Token(text[places[0] : places[-1]], "block")]
+    tokens: list[Token] = []
     end = 0
 
     def add(stop: int, kind: str) -> None:
         nonlocal end
         if stop > end:
             own = re.sub(r"\\(\S)", r"\1", said[end:stop]) if kind == "text" else None
-            tokens.append(html.Token(text[places[end] : places[stop]], kind, "mark", own))
+            tokens.append(Token(text[places[end] : places[stop]], kind, "mark", own))
         end = stop
 
     for child in node.children:

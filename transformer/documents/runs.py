@@ -15,14 +15,12 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents.passages import (
-    KEPT,
-    Line,
-    Opened,
+    InlineContent,
     Options,
-    Passage,
+    Parsed,
     Unit,
     has_words,
-    saying,
+    text_unit,
 )
 from transformer.text.markup import MarkedText
 
@@ -50,7 +48,7 @@ def _name(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def runs_of(content: bytes, options: Options) -> Opened:
+def runs_of(content: bytes, options: Options) -> Parsed[bytes]:
     """A part made of paragraphs and runs."""
     from lxml import etree
 
@@ -66,7 +64,7 @@ def runs_of(content: bytes, options: Options) -> Opened:
         unit for paragraph in paragraphs for line in _stretches(paragraph) for unit in _unit(line)
     ]
     if not units:
-        return (), lambda: content
+        return Parsed((), lambda: content)
 
     def finish() -> bytes:
         for field in [*root.iter(_LINK, _FIELD)]:
@@ -77,7 +75,7 @@ def runs_of(content: bytes, options: Options) -> Opened:
             root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True
         )
 
-    return units, finish
+    return Parsed(units, finish)
 
 
 def _wrap_fields(paragraph: Any) -> None:
@@ -112,13 +110,13 @@ def _short_texts(root: Any) -> Iterator[Unit]:
         name = _name(element)
         for key, value in element.items() if name in _READ else ():
             if key.rpartition("}")[2] in _READ[name] and has_words(value):
-                yield Passage(value), saying(functools.partial(element.set, key))
+                yield text_unit(value, functools.partial(element.set, key))
         if name[-6:] in ("Header", "Footer"):  # of a printed sheet, with codes between
             yield from _between_codes(element)
         if name in ("text", "v") and not len(element) and has_words(element.text or ""):
             above = {_name(each) for each in itertools.islice(element.iterancestors(), 2)}
             if name == "text" or above & _LABELS:
-                yield Passage(element.text), saying(functools.partial(setattr, element, "text"))
+                yield text_unit(element.text, functools.partial(setattr, element, "text"))
 
 
 def _between_codes(element: Any) -> Iterator[Unit]:
@@ -131,17 +129,17 @@ def _between_codes(element: Any) -> Iterator[Unit]:
         elif part:
             sections[-1].append([part] if is_code else part)
 
-    def put(section: list[str | list[str]], line: Line[Any], marked: MarkedText) -> None:
-        for _, parts in line.written(marked):
+    def put(section: list[str | list[str]], line: InlineContent[Any], marked: MarkedText) -> None:
+        for _, parts in line.render(marked):
             section[:] = [p.replace("&", "&&") if isinstance(p, str) else p for p in parts]
         if section is said[-1][0]:
             element.text = "".join("".join(part) for own in sections for part in own)
 
     read = [
-        (own, Line((part if isinstance(part, str) else None, False, part) for part in own))
+        (own, InlineContent((part if isinstance(part, str) else None, False, part) for part in own))
         for own in sections
     ]
-    said = [own for own in read if has_words(KEPT.sub("", own[1].passage.text))]
+    said = [own for own in read if own[1].passage.is_translatable]
     for section, line in said:
         yield line.passage, functools.partial(put, section, line)
 
@@ -253,13 +251,13 @@ def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
     usual = sizes.most_common(1)[0][0]
     usual_run = [run for run in runs if run.look == usual][-1]
     groups = [list(group) for _, group in itertools.groupby(runs, lambda run: run.look)]
-    line = Line(
+    line = InlineContent(
         ("".join(run.text for run in own) if own[0].texts else None, own[0].look != usual, own[0])
         for own in groups
     )
 
     def put(marked: MarkedText) -> None:
-        if written := line.written(marked):
+        if written := line.render(marked):
             _write(runs, [(part, mark or usual_run) for mark, parts in written for part in parts])
 
     yield line.passage, put

@@ -18,13 +18,13 @@ from html import escape
 
 from transformer.config import UserError
 from transformer.documents.passages import (
-    Line,
+    InlineContent,
     Options,
+    Parsed,
     Passage,
     Unit,
-    Written,
     has_words,
-    plain,
+    plain_text,
     unescape,
 )
 from transformer.text.markup import MarkedText, Span
@@ -68,7 +68,7 @@ class _Speech:
 
     place: int  # among the parts of the file
     around: tuple[str, str]
-    line: Line[tuple[str, str]]  # marks are pairs of tags; other tags stay
+    line: InlineContent[tuple[str, str]]  # marks are pairs of tags; other tags stay
     lead: str = ""  # dots, a mark of the speaker or the bracket of a caption
     voice: str = ""
 
@@ -85,7 +85,7 @@ class _Speech:
         start = other.text.lstrip(f"¿¡\"'«“(… .{_UNSEEN}")
         return bool(
             self.text
-            and not (self.line.kept or other.line.kept)
+            and not (self.line.placeholders or other.line.placeholders)
             and self.lead != "["
             and not other.lead.strip("….- \t")
             and self.voice == other.voice
@@ -97,18 +97,18 @@ class _Speech:
         )
 
 
-def timed(text: str, options: Options, is_vtt: bool = False) -> Written:
+def timed(text: str, options: Options, is_vtt: bool = False) -> Parsed[str]:
     """The sentences of a SubRip or WebVTT file, whose cues stand below a line of times."""
     end = re.search(r"\r*\n", text)
     return _opened(_timed(text), _Form(newline=end[0] if end else "\n", is_vtt=is_vtt))
 
 
-def ass(text: str, options: Options, kind: str = "ass") -> Written:
+def ass(text: str, options: Options, kind: str = "ass") -> Parsed[str]:
     """The sentences of a SubStation file; comments, drawings, karaoke and effects stay."""
     return _opened(_events(text, kind), _ASS)
 
 
-def sub(text: str, options: Options) -> Written:
+def sub(text: str, options: Options) -> Parsed[str]:
     """The sentences of a MicroDVD file."""
     return _opened(_frames(text), _SUB)
 
@@ -168,7 +168,7 @@ def _frames(text: str) -> Iterator[_Cue]:
     yield text[end:], "", ""
 
 
-def _opened(read: Iterable[_Cue], form: _Form) -> Written:
+def _opened(read: Iterable[_Cue], form: _Form) -> Parsed[str]:
     parts: list[str] = []
     cues: list[list[_Speech]] = []
     for before, cue, voice in read:
@@ -181,7 +181,7 @@ def _opened(read: Iterable[_Cue], form: _Form) -> Written:
         if speeches:
             cues.append(speeches)
     units = [unit for group in _sentences(cues) for unit in _unit(group, parts, form)]
-    return units, lambda: "".join(parts)
+    return Parsed(units, lambda: "".join(parts))
 
 
 def _trimmed(text: str, form: _Form) -> str:
@@ -258,7 +258,7 @@ def _speech(place: int, said: str, form: _Form, voice: str) -> _Speech:
             parts.append((unescape(pieces[i]) if form.is_vtt else pieces[i], is_marked, own))
         elif pairs.get(i) != i + 2 and pairs.get(i - 2) != i:
             parts.append((None, False, (pieces[i], "")))
-    return _Speech(place, around, Line(parts), "[" if tail else lead, voice)
+    return _Speech(place, around, InlineContent(parts), "[" if tail else lead, voice)
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
@@ -289,14 +289,14 @@ def _unit(group: Sequence[_Speech], parts: list[str], form: _Form) -> Iterator[U
         for a, b in speech.line.passage.marks
     ]
     tags = [own for speech in group for own in speech.line.marked]
-    kept = group[0].line.kept
+    kept = group[0].line.placeholders
 
     def put(marked: MarkedText) -> None:
-        if plain(marked) == text:
+        if plain_text(marked) == text:
             return
         if group[0].lead[-1:] in (".", "…") and text[0].islower():
             marked = [(marked[0][0][:1].lower() + marked[0][0][1:], marked[0][1]), *marked[1:]]
-        said = plain(marked)
+        said = plain_text(marked)
         spans = iter(_dealt(said, [speech.lines for speech in group]))
         stops = [*itertools.accumulate(len(piece) for piece, _ in marked)]
         for speech in group:

@@ -44,17 +44,22 @@ class Token:
     source: str
     kind: str
     name: str = ""
-    said: str | None = None  # of text, where entities alone do not tell
+    decoded: str | None = None  # what a text says, if not its source with entities replaced
+
+    @property
+    def text(self) -> str:
+        """What a text says."""
+        return unescape(self.source) if self.decoded is None else self.decoded
 
 
-def scan(text: str, is_xml: bool) -> Iterator[Token]:
+def tokenize(text: str, is_xml: bool) -> Iterator[Token]:
     """The tokens of a text, whose sources joined are the text."""
     place = 0
     while match := (_XML_PIECE if is_xml else _HTML_PIECE).match(text, place):
         source, kind, place = match.group(), match.lastgroup or "", match.end()
         if kind != "tag":
             is_text = is_xml and source.startswith("<![CDATA[")
-            yield Token(source, "text", said=source[9:-3]) if is_text else Token(source, kind)
+            yield Token(source, "text", decoded=source[9:-3]) if is_text else Token(source, kind)
             continue
         name = match["name"] if is_xml else match["name"].lower()
         is_empty = source.endswith("/>") if is_xml else name in _VOID
@@ -71,7 +76,7 @@ def scan(text: str, is_xml: bool) -> Iterator[Token]:
         yield Token(text[place:], "block")  # what never ends
 
 
-def attributes(tag: str) -> dict[str, Span]:
+def attribute_spans(tag: str) -> dict[str, Span]:
     """Names in small letters and where their values stand, with their quotes; the first counts."""
     start = _NAME.match(tag)
     match = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
@@ -82,19 +87,19 @@ def attributes(tag: str) -> dict[str, Span]:
     return spans
 
 
-def values_of(tag: str) -> dict[str, str]:
+def attribute_values(tag: str) -> dict[str, str]:
     """The attributes of a tag, or of what begins with one, that have a value."""
     tag = match.group() if (match := TAG.match(tag)) else tag
     return {
         name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
-        for name, (a, b) in attributes(tag).items()
+        for name, (a, b) in attribute_spans(tag).items()
     }
 
 
-def with_values(tag: str, values: Mapping[str, str]) -> str:
+def replace_attributes(tag: str, values: Mapping[str, str]) -> str:
     """A tag with other values of attributes that it has."""
     parts, end = list[str](), 0
-    for name, (a, b) in attributes(tag).items():
+    for name, (a, b) in attribute_spans(tag).items():
         if name in values:
             parts += [tag[end:a], f'"{escape(values[name])}"']
             end = b

@@ -12,8 +12,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from transformer.config import UserError
-from transformer.documents.passages import About, Options, Written, agreed
-from transformer.documents.slices import Slices
+from transformer.documents.edits import TextEdits
+from transformer.documents.passages import Metadata, Options, Parsed, resolve_target
 from transformer.text.markup import Span
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character, which alone UTF-8 cannot write
@@ -37,7 +37,7 @@ def is_code(key: str, said: str) -> bool:
     return key[:1] == "@" or bool(_WORD.fullmatch(said) and _CODES.fullmatch(key))
 
 
-def table(text: str, options: Options, delimiter: str = "") -> Written:
+def table(text: str, options: Options, delimiter: str = "") -> Parsed[str]:
     """The cells of a table; with named columns the first row and all others stay.
 
     So does a first row of names for programs."""
@@ -60,12 +60,12 @@ def table(text: str, options: Options, delimiter: str = "") -> Written:
     is_headed = options.columns or _is_header(
         names, [said for row in rows[1:] for _, said, _ in row]
     )
-    slices = Slices(text)
+    edits = TextEdits(text)
     for row in rows[1 if is_headed else 0 :]:
         for column, (span, said, is_quoted) in enumerate(row):
             if column in asked:
-                slices.translate(*span, said, _cell(said, is_quoted, delimiter))
-    return slices.written()
+                edits.translate(*span, said, _cell(said, is_quoted, delimiter))
+    return edits.parsed()
 
 
 def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
@@ -141,12 +141,12 @@ class Pairs(list[tuple[str, Any]]):
     """The keys and values of a mapping."""
 
 
-def json_values(text: str, options: Options) -> Written:
+def json_values(text: str, options: Options) -> Parsed[str]:
     """The strings of JSON that are no keys; those under keys that begin with @ stay."""
     return _json_strings(text, options, _named_strings(located(text), ""))
 
 
-def json_lines(text: str, options: Options) -> Written:
+def json_lines(text: str, options: Options) -> Parsed[str]:
     """The same of JSON values, one a line."""
     found, start = list[tuple[str, Located]](), 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -175,54 +175,56 @@ def _named_strings(root: Any, key: str) -> Iterator[tuple[str, Located]]:
             yield key, value
 
 
-def _json_strings(text: str, options: Options, strings: Iterable[tuple[str, Located]]) -> Written:
-    slices, known = Slices(text), dict[str, None]()
+def _json_strings(
+    text: str, options: Options, strings: Iterable[tuple[str, Located]]
+) -> Parsed[str]:
+    edits, known = TextEdits(text), dict[str, None]()
     for key, said in strings:
         known[key] = None
         source = text[said.start : said.stop]
         if key in options.columns or not (options.columns or is_code(key, said)):
             is_ascii = ("\\u" in source and source.isascii()) or bool(_HALF.search(source))
             render = functools.partial(json.dumps, ensure_ascii=is_ascii)
-            slices.translate(said.start, said.stop, str(said), render)
+            edits.translate(said.start, said.stop, str(said), render)
             if said.lacks and options.target == "es":
-                _add_form(slices, text, key, said, render)
+                _add_form(edits, text, key, said, render)
     _check_known("keys of texts", known, options.columns)
-    return slices.written()
+    return edits.parsed()
 
 
 def _add_form(
-    slices: Slices, text: str, key: str, said: Located, render: Callable[[str], str]
+    edits: TextEdits, text: str, key: str, said: Located, render: Callable[[str], str]
 ) -> None:
     """Adds a plural form in the way in which the one before it is written."""
     begin = text.rfind(json.dumps(key), 0, said.start)
     ahead = text[max(0, begin - 200) : max(0, begin)]
     space = ahead[len(ahead.rstrip()) :]
     between = text[begin + len(json.dumps(key)) : said.start] if begin >= 0 else ": "
-    slices.insert(said.stop, f",{space}{json.dumps(said.lacks)}{between}", str(said), render)
+    edits.insert(said.stop, f",{space}{json.dumps(said.lacks)}{between}", str(said), render)
 
 
-def arb(text: str, options: Options) -> Written:
+def arb(text: str, options: Options) -> Parsed[str]:
     """The messages of Flutter; what begins with @ is said of them, and stays, but the language."""
     root = located(text)
     if not isinstance(root, Pairs):
         raise UserError("expected messages by their keys in an ARB file")
-    slices, source = Slices(text), ""
+    edits, source = TextEdits(text), ""
     for key, value in root:
         if not isinstance(value, Located):
             continue
         if key == "@@locale":
             source = value
-            code = agreed(source, "", options)
-            slices.replace(value.start, value.stop, json.dumps(code) if code else f'"{source}"')
+            code = resolve_target(source, "", options)
+            edits.replace(value.start, value.stop, json.dumps(code) if code else f'"{source}"')
         elif key[:1] != "@":
-            slices.translate(value.start, value.stop, str(value), _message)
-    return slices.written(About(source))
+            edits.translate(value.start, value.stop, str(value), _message)
+    return edits.parsed(Metadata(source))
 
 
 _message = functools.partial(json.dumps, ensure_ascii=False)
 
 
-def yaml_values(text: str, options: Options) -> Written:
+def yaml_values(text: str, options: Options) -> Parsed[str]:
     """The strings of YAML that are no keys, each in the style that it has.
 
     A language that is the key of a whole file, as Rails has it, becomes the other one.
@@ -230,21 +232,21 @@ def yaml_values(text: str, options: Options) -> Written:
     roots = _yaml_nodes(text)
     nodes = [node for root in roots for node in _strings(root, "")]
     _check_known("keys of texts", dict.fromkeys(key for key, _ in nodes), options.columns)
-    slices, source = Slices(text), ""
+    edits, source = TextEdits(text), ""
     if (root := _language_key(roots)) is not None:
         source = root.value
-        code = agreed(source, "", options) or source
+        code = resolve_target(source, "", options) or source
         start, stop = root.start_mark.index, root.end_mark.index
-        slices.replace(start, stop, text[start:stop].replace(source, code))
+        edits.replace(start, stop, text[start:stop].replace(source, code))
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
         said = node.value.replace(_MASK, ":")
         is_symbol = not node.style and said[:1] == ":" and said[1:].isidentifier()  # of Ruby
         is_asked = key in options.columns or not (options.columns or is_code(key, said))
-        if start >= slices.end and is_asked and not is_symbol:
-            slices.translate(start, stop, said, _scalar(text[start:stop], node.style))
-    return slices.written(About(source))
+        if start >= edits.end and is_asked and not is_symbol:
+            edits.translate(start, stop, said, _scalar(text[start:stop], node.style))
+    return edits.parsed(Metadata(source))
 
 
 def _language_key(roots: list[Any]) -> Any:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from transformer.config import UserError
 from transformer.documents import formats
-from transformer.documents.passages import About, Options, Packed, Passage
+from transformer.documents.passages import Metadata, Options, Passage, PickledList
 from transformer.text.markup import MarkedText
 
 N_PROCESSES = 2
@@ -51,16 +51,18 @@ class Workers:
         for _ in range(n):
             self._idle.put(Process(__name__, str(memory), str(idle)))
 
-    async def read(self, content: bytes | str, suffix: str, options: Options) -> Packed[Passage]:
+    async def read(
+        self, content: bytes | str, suffix: str, options: Options
+    ) -> PickledList[Passage]:
         """The passages of a file; UserError for one that cannot be read within the limits."""
         reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
         source, target, notes = json.loads((lines := io.BytesIO(reply)).readline())
-        return Packed(
+        return PickledList(
             (
                 Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
                 for text, marks, kept in map(json.loads, lines)
             ),
-            About(source, target, tuple(notes)),
+            Metadata(source, target, tuple(notes)),
         )
 
     async def write(
@@ -77,7 +79,7 @@ class Workers:
         filled: Iterable[MarkedText] | None,
     ) -> "Future[bytes]":
         """Passages, a line of JSON each, or the file; waits for its turn in a thread of its own."""
-        formats.format_of(suffix)
+        formats.get_format(suffix)
         job = (content, suffix, asdict(options), filled, self._seconds)
         return self._threads.submit(self._done, pickle.dumps(job))
 
@@ -186,8 +188,12 @@ def _reply(job: bytes) -> bytes:
         if filled is not None:
             return b"f" + document.write([*filled])
         # A line each: what is read in C at once keeps every other thread from its work.
-        lines = (json.dumps((each.text, each.marks, each.kept)) for each in document.passages)
-        about = json.dumps((document.about.source, document.about.target, document.about.notes))
+        lines = (
+            json.dumps((each.text, each.marks, each.placeholders)) for each in document.passages
+        )
+        about = json.dumps(
+            (document.metadata.source, document.metadata.target, document.metadata.notes)
+        )
         return b"p" + "\n".join([about, *lines]).encode()
     except UserError as error:
         return b"e" + str(error).encode(errors="replace")

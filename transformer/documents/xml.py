@@ -8,9 +8,10 @@ from html import escape
 from xml.parsers import expat
 
 from transformer.config import UserError
-from transformer.documents import html, slices
-from transformer.documents.html import Language, Token
-from transformer.documents.passages import About, Told, Unit, Written, unescape
+from transformer.documents import edits, html
+from transformer.documents.html import MarkupRules
+from transformer.documents.passages import Metadata, Parsed, Unit
+from transformer.documents.tokens import Token, attribute_values, replace_attributes, tokenize
 
 CDATA = "<![CDATA[", "]]>"
 _has_bare = functools.lru_cache(maxsize=1)(re.compile(r"&(?!#?\w+;)").search)
@@ -68,7 +69,9 @@ def tokens_of(text: str) -> list[Token]:
         raise UserError(f"expected sound XML: {error}") from None
     ends = [*(place for place, _, _ in begun[1:]), len(content)]
     return [
-        Token(content[place:end].decode(errors="surrogatepass"), "text", said="".join(said[number]))
+        Token(
+            content[place:end].decode(errors="surrogatepass"), "text", decoded="".join(said[number])
+        )
         if kind == "cdata"
         else Token(content[place:end].decode(errors="surrogatepass"), kind, name)
         for number, ((place, kind, name), end) in enumerate(zip(begun, ends, strict=True))
@@ -78,14 +81,14 @@ def tokens_of(text: str) -> list[Token]:
 class Elements:
     """The elements of a file, and what is added behind some of them."""
 
-    def __init__(self, text: str, language: Language) -> None:
-        self.language = language
-        self.tokens = html.grouped(tokens_of(text), language)
+    def __init__(self, text: str, rules: MarkupRules) -> None:
+        self.rules = rules
+        self.tokens = html.merge_untranslatable(tokens_of(text), rules)
         self.units: list[Unit] = []
-        self._ends = html.closes(self.tokens, range(len(self.tokens)))
+        self._ends = html.matching_ends(self.tokens, range(len(self.tokens)))
         self._added: dict[int, list[Token]] = {}
 
-    def named(
+    def find(
         self, *names: str, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, int]]:
         """Where those with such a name begin and end, but for what is inside of them."""
@@ -100,7 +103,7 @@ class Elements:
         """Where an element ends."""
         return self._ends.get(start, start)
 
-    def after(self, place: int) -> int:
+    def next_place(self, place: int) -> int:
         """What follows a token, white space and comments apart."""
         later = range(place + 1, len(self.tokens))
         return next((p for p in later if not self._is_between(self.tokens[p])), place)
@@ -109,16 +112,16 @@ class Elements:
     def _is_between(token: Token) -> bool:
         return not token.source.strip() or token.source.startswith("<!--")
 
-    def values(self, place: int) -> dict[str, str]:
+    def attributes(self, place: int) -> dict[str, str]:
         """The attributes of an element, their names in small letters."""
-        return html.values_of(self.tokens[place].source)
+        return attribute_values(self.tokens[place].source)
 
     def set(self, place: int, **values: str) -> None:
         """Gives attributes that an element has other values."""
         token = self.tokens[place]
-        token.source = html.with_values(token.source, values)
+        token.source = replace_attributes(token.source, values)
 
-    def said(self, start: int, stop: int) -> str:
+    def source(self, start: int, stop: int) -> str:
         """The sources of some tokens."""
         return "".join(token.source for token in self.tokens[start:stop])
 
@@ -136,9 +139,9 @@ class Elements:
                 self.clear(place, place + 1)
                 self._added[place] = inside
             pieces += inside or [self.tokens[place]]
-        self.units += spoken(pieces, self.language) or html.lines(pieces, self.language)
+        self.units += text_units(pieces, self.rules) or html.extract_units(pieces, self.rules)
 
-    def add(
+    def insert_copy(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
     ) -> list[Token]:
         """Puts a copy of tokens behind a place, and something around it."""
@@ -150,38 +153,42 @@ class Elements:
         self._added[place] = [Token(before, "block"), *copies, Token(behind, "block")]
         return copies
 
-    def written(self, about: About) -> Written:
+    def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
         """The passages, and the file with what was added."""
-        return Told(self.units, about), lambda: "".join(
-            written.source
-            for place, token in enumerate(self.tokens)
-            for written in (token, *self._added.get(place, ()))
+        return Parsed(
+            self.units,
+            lambda: "".join(
+                written.source
+                for place, token in enumerate(self.tokens)
+                for written in (token, *self._added.get(place, ()))
+            ),
+            metadata,
         )
 
 
 def _inside(token: Token) -> list[Token]:
     """The pieces of a CDATA section with tags in it, as of a page; else none."""
-    if token.said is None:
+    if token.decoded is None:
         return []
-    inside = [*html.scan(token.source[len(CDATA[0]) : -len(CDATA[1])], is_xml=False)]
+    inside = [*tokenize(token.source[len(CDATA[0]) : -len(CDATA[1])], is_xml=False)]
     is_page = any(piece.kind != "text" for piece in inside)
     return [Token(CDATA[0], "block"), *inside, Token(CDATA[1], "block")] if is_page else []
 
 
-def spoken(tokens: list[Token], language: Language) -> list[Unit]:
+def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
     """The passages of a text alone, which may be a message or have a letter that chooses it."""
     if [token.kind for token in tokens] != ["text"]:
         return []
     source = tokens[0].source
 
     def say(text: str) -> None:
-        tokens[0].source = source if text == said else language.write(text, source)
+        tokens[0].source = source if text == said else rules.escape(text, source)
 
-    said = unescape(source) if tokens[0].said is None else tokens[0].said
-    return slices.spoken(said, say)
+    said = tokens[0].text
+    return edits.text_units(said, say)
 
 
-def write(text: str, source: str) -> str:
+def escape_text(text: str, source: str) -> str:
     """A text as XML, in CDATA where that was its source."""
     if source.startswith(CDATA[0]) and CDATA[1] not in text:
         return text.join(CDATA)

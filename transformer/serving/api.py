@@ -18,9 +18,9 @@ from transformer.documents import formats, guess
 from transformer.documents.fill import Part, Said, fill
 from transformer.documents.passages import (
     Options,
-    Packed,
     Passage,
-    encoding_of,
+    PickledList,
+    detect_encoding,
 )
 from transformer.documents.worker import Workers
 from transformer.serving import schema
@@ -167,13 +167,13 @@ class Api:
         how = TextOptions(glossary=self._glossary(request.glossary))
         stem, named = _plain_name(request.file.name)
         content, source, target = request.file.content, request.source, request.target
-        suffix = formats.known_ending(named, content[: guess.HEAD], request.format)
+        suffix = formats.resolve_suffix(named, content[: guess.HEAD], request.format)
         columns = tuple(filter(None, request.columns.split(",")))
         options = Options("" if source == "auto" else source, target, columns)
         options = dataclasses.replace(options, encoding=request.encoding)
         passages = await self._workers.read(content, suffix, options)
         if source == "auto":
-            named = language_code(passages.about.source)
+            named = language_code(passages.metadata.source)
             is_known = any(named == pair[0] for pair in self._pairs)
             source = named if is_known else detected(_beginning(passages))[0]["language"]
             options = dataclasses.replace(options, source=source)
@@ -185,14 +185,16 @@ class Api:
         if source != target:
             filled, warnings = await self._service.fill(passages, pair, how)
         else:
-            filled = Packed(split_at_marks(passage.text, passage.marks) for passage in passages)
+            filled = PickledList(
+                split_at_marks(passage.text, passage.marks) for passage in passages
+            )
         written = await self._workers.write(content, suffix, options, filled)
         notes = await asyncio.to_thread(formats.notes, content, suffix, options)
         kind = formats.FORMATS[suffix]
         kept = f"{secrets.token_urlsafe(24)}{kind.written or suffix}"
         shown = f"{stem}_{target}{kind.written or named}"
         await asyncio.to_thread(self._downloads.put, kept, written, shown)
-        return kept, [*passages.about.notes, *notes, *warnings][:MOST_WARNINGS]
+        return kept, [*passages.metadata.notes, *notes, *warnings][:MOST_WARNINGS]
 
     def close(self) -> None:
         """Ends the processes that read files and pages, and drops translated files."""
@@ -215,7 +217,7 @@ class Api:
             raise RequestError(404, "no such file: translated files are kept for half an hour")
         content, shown = kept
         media = formats.FORMATS[PurePosixPath(name).suffix].media
-        media = media.replace("utf-8", encoding_of(content)[0])
+        media = media.replace("utf-8", detect_encoding(content)[0])
         return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
 
     def _pair(self, request: schema.Inspect | schema.Alternatives) -> Pair:

@@ -1,0 +1,110 @@
+"""Edits of a text at known places: values of files, entries of catalogues, lines."""
+
+import re
+from collections.abc import Callable
+
+from transformer.documents.messages import Message
+from transformer.documents.passages import (
+    InlineContent,
+    Metadata,
+    Parsed,
+    Unit,
+    has_words,
+    text_unit,
+)
+from transformer.text.markup import MarkedText
+
+# The sign ahead of the letter that chooses an entry of a menu: &File, E&xit, _File.
+_ACCELERATOR = re.compile(
+    r"(?:^|(?<=[\s(]))[&_](?=[^\W\d_])(?!\w++[;_])|(?<=[A-Za-z])&(?=[a-z])(?!\w++;)|(?<=\b[A-Z])_(?=[a-z])"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def text_units(text: str, set_text: Callable[[str], None]) -> list[Unit]:
+    """Return the units of a text or an ICU message; none, if it has no words.
+
+    `set_text` gets the whole text again with the last translation. An accelerator (&File) goes
+    ahead of the first letter of the translation.
+    """
+    message = Message(text)
+    if message.units:
+        return [*message.text_units(set_text)]
+    if message or not has_words(text):
+        return []
+    signs = [*_ACCELERATOR.finditer(text)]
+    if len(signs) != 1 or text.count(sign := signs[0].group()) != 1:
+        return [text_unit(text, set_text)]
+    plain = text.replace(sign, "")
+
+    def set_with_sign(new: str) -> None:
+        set_text(text if new == plain else _LETTER.sub(lambda first: sign + first[0], new, count=1))
+
+    return [text_unit(plain, set_with_sign)]
+
+
+class Verbatim(str):
+    """What stays in a text as it is written."""
+
+
+class TextEdits:
+    """Translations and replacements of parts of a text, in order; everything else stays."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._parts = text, list[str]()
+        self.units: list[Unit] = []
+        self.end = 0  # of the last edit
+
+    def replace(self, start: int, stop: int, new: str) -> int:
+        """Replace a part behind the last edit; return the index of `new` among the parts."""
+        self._parts += [self._text[self.end : start], new]
+        self.end = stop
+        return len(self._parts) - 1
+
+    def translate(self, start: int, stop: int, text: str, escape: Callable[[str], str]) -> None:
+        """Translate a part that says `text`, and write the translation as `escape` returns it.
+
+        It stays as it is if it has no words or its translation is the same.
+        """
+        source = self._text[start:stop]
+        index = len(self._parts) + 1
+
+        def set_text(new: str) -> None:
+            self._parts[index] = source if new == text else escape(new)
+
+        if units := text_units(text, set_text):
+            self.replace(start, stop, source)
+            self.units += units
+
+    def insert(self, place: int, prefix: str, text: str, escape: Callable[[str], str]) -> None:
+        """Insert `prefix` and the translation of `text` at a place behind the last edit."""
+        self.replace(place, place, prefix)
+        index = self.replace(place, place, escape(text))
+
+        def set_text(new: str) -> None:
+            self._parts[index] = escape(new)
+
+        self.units += text_units(text, set_text)
+
+    def translate_inline(
+        self, start: int, stop: int, content: InlineContent[Verbatim], escape: Callable[[str], str]
+    ) -> None:
+        """Translate a part in which the placeholders stay as they are written."""
+        if not content.passage.is_translatable:
+            return
+        index = self.replace(start, stop, self._text[start:stop])
+
+        def set_marked(marked: MarkedText) -> None:
+            if pieces := content.render(marked):
+                self._parts[index] = "".join(
+                    part if isinstance(part, Verbatim) else escape(part)
+                    for _, parts in pieces
+                    for part in parts
+                )
+
+        self.units.append((content.passage, set_marked))
+
+    def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
+        """Return the units, and the text with their translations."""
+        rest = self._text[self.end :]
+        return Parsed(self.units, lambda: "".join([*self._parts, rest]), metadata)

@@ -23,7 +23,7 @@ import numpy as np
 
 from scripts.corpus.extract_phrases import ITERATIONS, cooccurrences, em_step, to_ids
 from transformer.config import SentencePair
-from transformer.corpus.cleaning import dedup_text, key
+from transformer.corpus.cleaning import dedup_text, text_hash
 from transformer.corpus.readers import read_pairs, write_tsv
 
 DATA = Path(__file__).resolve().parent
@@ -107,7 +107,7 @@ def held_out(pairs: Sequence[SentencePair]) -> tuple[list[SentencePair], list[Se
     ]
     chosen: list[SentencePair] = []
     taken: set[str] = set()
-    for pair in sorted(short, key=lambda pair: key(pair[0])):
+    for pair in sorted(short, key=lambda pair: text_hash(pair[0])):
         if len(chosen) < 2 * N_HELD_OUT and not sides(pair) & taken:
             chosen.append(pair)
             taken |= sides(pair)

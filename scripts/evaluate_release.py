@@ -116,11 +116,14 @@ def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
     rng = random.Random(1)
     ways: dict[str, Callable[[str, str], tuple[str, str]]] = {
         "capitals": lambda src, tgt: (src.upper(), tgt),
-        "title case": lambda src, tgt: (noise.title(src, tgt, rng)[0], tgt),
+        "title case": lambda src, tgt: (noise.title_case(src, tgt, rng)[0], tgt),
         "small letters": lambda src, tgt: (src.lower(), tgt),
-        "no accents, no ¿¡": lambda s, t: (noise.opening(*noise.accents(s, t, rng), rng)[0], t),
+        "no accents, no ¿¡": lambda s, t: (
+            noise.drop_opening_marks(*noise.drop_accents(s, t, rng), rng)[0],
+            t,
+        ),
         "no final mark": lambda src, tgt: (src.rstrip(".!?"), tgt.rstrip(".!?")),
-        "a slip or two": lambda src, tgt: (noise.typos(src, tgt, rng)[0], tgt),
+        "a slip or two": lambda src, tgt: (noise.add_typos(src, tgt, rng)[0], tgt),
     }
     for name, way in ways.items():
         yield name, [way(src, tgt) for src, tgt in pairs]

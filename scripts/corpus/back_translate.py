@@ -34,7 +34,7 @@ from pathlib import Path
 from transformer.command import Parser, add_arguments, from_arguments, run_command, unlost
 from transformer.config import BACK_TRANSLATED, COPIED, DecodeConfig, UserError
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.readers import TEXT_ENDINGS, read_texts
+from transformer.corpus.readers import TEXT_SUFFIXES, read_texts
 from transformer.flags import add_engine
 from transformer.text.glossary import Glossary, Terms
 from transformer.translation.guard import GuardedTranslator
@@ -140,7 +140,7 @@ def back_translate(args: argparse.Namespace) -> None:
             for text, source in zip(texts, sources, strict=True)
         ]
 
-    for path in map(Path, find_files(args.text, TEXT_ENDINGS)):
+    for path in map(Path, find_files(args.text, TEXT_SUFFIXES)):
         stem = path.name.removesuffix(".gz").rpartition(".")[0]
         kind = "bt-terms" if glossary else "bt" if translate else "copy"
         output = args.output / f"{kind}-{args.lang}-{stem}.tsv"

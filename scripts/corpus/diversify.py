@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig, SentencePair, UserError
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.readers import read_pairs, tsv, write_tsv
+from transformer.corpus.readers import read_pairs, tsv_path, write_tsv
 from transformer.evaluation.metrics import sentence_chrf
 from transformer.flags import add_engine
 from transformer.translation.translator import Translator
@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder of the model that translates")
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
-    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the file to write")
     add("--lang", help="language of the sources, of a model for several directions")
     add("--to", help="language of the translations, of such a model")
     add("--beam-size", type=int, default=4, help="translations to choose from (default: 4)")

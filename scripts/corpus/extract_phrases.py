@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.readers import read_pairs, tsv, write_tsv
+from transformer.corpus.readers import read_pairs, tsv_path, write_tsv
 from transformer.text.casing import capitalised
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -188,8 +188,8 @@ def main(argv: list[str] | None = None) -> int:
     add("--pairs", required=True, nargs="+", metavar="SOURCE", help="corpora, as of train.py")
     add("--from", dest="src_lang", required=True, help="source language")
     add("--to", dest="tgt_lang", required=True, help="target language")
-    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
-    add("--words", type=tsv, metavar="FILE.tsv",
+    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the file to write")
+    add("--words", type=tsv_path, metavar="FILE.tsv",
         help="another file for the single words, to be weighted by itself")  # fmt: skip
     add("--longest", type=int, default=3, help="words of a source phrase at most (default: 3)")
     add("--least", type=int, default=3, help="times that a pair is seen (default: 3)")

@@ -15,7 +15,7 @@ from pathlib import Path
 from transformer.command import Parser, run_command
 from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.readers import lines, tsv, write_tsv
+from transformer.corpus.readers import iter_lines, tsv_path, write_tsv
 
 AND = {"es": "y", "en": "and", "fr": "et", "de": "und", "it": "e", "pt": "e"}
 LIST_LENGTHS = (3, 7)  # entries of a list, from and to
@@ -23,7 +23,7 @@ LIST_LENGTHS = (3, 7)  # entries of a list, from and to
 
 def read_entries(path: Path) -> Iterator[SentencePair]:
     """Yield the entries of a dictionary; a line without its two columns is a UserError."""
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(iter_lines(path), 1):
         cells = [normalize(cell) for cell in line.split("\t")]
         if len(cells) != 2 or not all(cells):
             raise UserError(f"{path}, line {number}: expected a word, a tab, its translation")
@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--to", dest="tgt_lang", default="en", help="of the second column (default: en)")
     add("--lists", type=int, default=0, metavar="N", help="lines of several entries (default: 0)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
-    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the file to write")
     args = flags.parse_args(argv)
 
     def write() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from transformer.command import Parser, run_command
 from transformer.config import SentencePair
-from transformer.corpus.readers import tsv, write_tsv
+from transformer.corpus.readers import tsv_path, write_tsv
 
 SWAP_SEPARATORS = str.maketrans(".,", ",.")
 HOURS = (
@@ -114,7 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     add = flags.add_argument
     add("--lines", type=int, default=6000, metavar="N", help="pairs to write (default: 6000)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
-    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the file to write")
+    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the file to write")
     args = flags.parse_args(argv)
     drawn = pairs(args.lines, random.Random(args.seed))
     return run_command(lambda: write_tsv(args.output, ("es", "en"), drawn), "numbers")

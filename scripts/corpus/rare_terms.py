@@ -21,7 +21,7 @@ from scripts.corpus.back_translate import find_files
 from scripts.corpus.lexicon import read_entries
 from transformer.command import Parser, run_command
 from transformer.config import UserError
-from transformer.corpus.readers import TEXT_ENDINGS, read_pairs, read_texts, tsv, write_tsv
+from transformer.corpus.readers import TEXT_SUFFIXES, read_pairs, read_texts, tsv_path, write_tsv
 from transformer.text import spelling
 
 PAIR_ENDINGS = (".tsv", ".parquet", ".gz")
@@ -82,7 +82,7 @@ def write_glossary(args: argparse.Namespace) -> None:
     if args.first != args.lang:
         dictionaries = [[(b, a) for a, b in entries] for entries in dictionaries]
     translations, langs = agreed_translations(dictionaries, args.agree), (args.lang, args.to)
-    paths = map(Path, find_files(args.text, TEXT_ENDINGS))
+    paths = map(Path, find_files(args.text, TEXT_SUFFIXES))
     texts = itertools.chain.from_iterable(map(read_texts, paths))
     n_texts = count_words(texts, {*translations})
     frequent = {word for word, n in n_texts.items() if n >= args.at_least}
@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--fewer-than", type=int, default=50, metavar="N", help="in the pairs (default: 50)")
     add("--at-least", type=int, default=5, metavar="N", help="in the text (default: 5)")
     add("--agree", type=int, default=2, metavar="N", help="dictionaries (default: 2)")
-    add("--output", required=True, type=tsv, metavar="FILE.tsv", help="the glossary to write")
+    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the glossary to write")
     args = flags.parse_args(argv)
     return run_command(lambda: write_glossary(args), "rare_terms")
 

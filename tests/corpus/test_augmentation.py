@@ -10,12 +10,12 @@ import torch
 from transformer.config import NOISE_PRESETS, PAD_ID, SLOTS, TrainConfig
 from transformer.corpus import augmentation, noise
 from transformer.corpus.augmentation import (
-    SLACK,
+    MAX_WIDENING,
     apply_noise,
+    fit_to_budget,
     join_pairs,
     micro_batch,
-    resampled,
-    within,
+    resample,
 )
 from transformer.corpus.batching import TokenPairs, collate
 from transformer.corpus.prepared import PreparedCorpus
@@ -64,7 +64,7 @@ def test_without_noise_a_batch_is_what_it_always_was(
     pairs = [data.pairs[i] for i in ROWS]
     if alpha:
         rng = random.Random(1)
-        drawn = [[resampled(x, data.tokenizer, alpha, MAX_LEN, rng) for x in p] for p in pairs]
+        drawn = [[resample(x, data.tokenizer, alpha, MAX_LEN, rng) for x in p] for p in pairs]
         pairs = [(src, tgt) for src, tgt in drawn]
     monkeypatch.delattr(augmentation, "apply_noise")
     assert same(batch(data, sample_alpha=alpha), collate(pairs))
@@ -95,7 +95,7 @@ def test_single_pairs_are_altered_and_the_others_left_alone(data: PreparedCorpus
 def test_a_style_alters_the_whole_batch(data: PreparedCorpus) -> None:
     before = texts(batch(data), data.tokenizer)
     after = texts(batch(data, noise_title=1.0, batch_tokens=100_000), data.tokenizer)
-    assert after == [noise.title(*pair, random.Random()) for pair in before]
+    assert after == [noise.title_case(*pair, random.Random()) for pair in before]
 
 
 def test_a_batch_that_a_style_makes_too_large_gives_pairs_away(data: PreparedCorpus) -> None:
@@ -103,7 +103,7 @@ def test_a_batch_that_a_style_makes_too_large_gives_pairs_away(data: PreparedCor
     assert 1 <= len(made.src) < 40
     assert made.src.numel() + made.tgt_in.numel() <= 600
     assert all(src.isupper() for src, _ in texts(made, data.tokenizer))
-    assert within([([5] * 9, [5])], 8, random.Random()) == [([5] * 9, [5])]
+    assert fit_to_budget([([5] * 9, [5])], 8, random.Random()) == [([5] * 9, [5])]
 
 
 def test_joined_pairs_hold_every_sentence_once(data: PreparedCorpus) -> None:
@@ -130,7 +130,7 @@ def test_joined_pairs_stay_single_where_they_get_too_long_or_have_slots(
 def test_no_pair_gets_longer_than_the_model_reads(data: PreparedCorpus) -> None:
     pairs = [data.pairs[i] for i in ROWS]
     longest = max(len(side) for pair in pairs for side in pair)
-    for name in noise.STYLES:
+    for name in noise.BATCH_NOISE:
         changes: dict[str, Any] = {name: 1.0}
         new = apply_noise(pairs, data.tokenizer, TrainConfig(**changes), longest + 1, 1)
         assert max(len(side) for pair in new for side in pair) <= longest
@@ -143,7 +143,7 @@ def test_single_pairs_hardly_widen_a_batch(data: PreparedCorpus) -> None:
         config = TrainConfig(noise_accents=1.0, noise_typos=1.0)
         new = apply_noise(pairs, data.tokenizer, config, MAX_LEN, seed)
         assert new != pairs
-        assert max(len(src) for src, _ in new) <= round(SLACK * wide)
+        assert max(len(src) for src, _ in new) <= round(MAX_WIDENING * wide)
 
 
 def test_a_slot_is_one_id_of_a_batch(data: PreparedCorpus) -> None:

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from transformer.config import CorpusConfig
 from transformer.corpus.cleaning import (
-    SOURCE_MADE,
+    SYNTHETIC_SOURCE,
+    SYNTHETIC_TARGET,
     TAGGED,
-    TARGET_MADE,
     DropReason,
-    counts,
+    count_reasons,
     dedup_text,
     drop_reason,
     drop_reasons,
-    key,
+    make_report,
     normalize,
-    report,
+    text_hash,
 )
 
 ES_EN = ("es", "en")
@@ -117,11 +117,11 @@ def test_comparable_texts_differ_in_case_and_punctuation_only() -> None:
 
 def test_a_key_is_64_bits_that_differ_and_stay() -> None:
     texts = [f"texto {i}" for i in range(1000)]
-    keys = {key(text) for text in texts}
+    keys = {text_hash(text) for text in texts}
     assert len(keys) == 1000
     assert all(-(2**63) <= k < 2**63 for k in keys)
-    assert keys == {key(text) for text in texts}
-    assert key("\ud800") != key("")
+    assert keys == {text_hash(text) for text in texts}
+    assert text_hash("\ud800") != text_hash("")
 
 
 def test_a_side_that_is_held_out_is_a_reason_only_for_pairs_that_are_clean() -> None:
@@ -130,7 +130,7 @@ def test_a_side_that_is_held_out_is_a_reason_only_for_pairs_that_are_clean() -> 
         "tgt": ["The house.", "A house", "", "La casa", "La casa!"],
         "made": [0] * 5,
     }
-    judged = drop_reasons(rows, ES_EN, CONFIG, frozenset({key(dedup_text("la casa"))}))
+    judged = drop_reasons(rows, ES_EN, CONFIG, frozenset({text_hash(dedup_text("la casa"))}))
     held_out = "in the dev or test sets"
     reasons = [held_out, held_out, "empty", "empty", held_out]
     assert [DropReason(r).label for r in judged["reason"]] == reasons
@@ -141,8 +141,8 @@ def test_a_side_that_is_held_out_is_a_reason_only_for_pairs_that_are_clean() -> 
 def test_a_report_counts_by_source_and_shows_what_was_dropped() -> None:
     reasons = np.array([0, 1, 0, 7, 0])
     examples = {"kept": [("x", "y")], "empty": [("", "z")], "duplicate": []}
-    told = report(["a", "b"], reasons, np.array([0, 0, 1, 1, 1]), examples)
-    assert told == {
+    made = make_report(["a", "b"], reasons, np.array([0, 0, 1, 1, 1]), examples)
+    assert made == {
         "read": 5,
         "counts": {"kept": 3, "empty": 1, "duplicate": 1},
         "sources": [
@@ -151,18 +151,18 @@ def test_a_report_counts_by_source_and_shows_what_was_dropped() -> None:
         ],
         "dropped_examples": {"empty": [("", "z")]},
     }
-    assert counts(np.empty(0, np.int64)) == {}
+    assert count_reasons(np.empty(0, np.int64)) == {}
 
 
 @pytest.mark.parametrize(
     ("made", "both", "reason"),
     [
         (0, False, DropReason.COPY),
-        (SOURCE_MADE, False, DropReason.KEPT),
-        (SOURCE_MADE | TAGGED, True, DropReason.KEPT),
-        (TARGET_MADE, True, DropReason.KEPT),
-        (TARGET_MADE | TAGGED, False, DropReason.MACHINE_MADE),
-        (SOURCE_MADE | TARGET_MADE, True, DropReason.MACHINE_MADE),
+        (SYNTHETIC_SOURCE, False, DropReason.KEPT),
+        (SYNTHETIC_SOURCE | TAGGED, True, DropReason.KEPT),
+        (SYNTHETIC_TARGET, True, DropReason.KEPT),
+        (SYNTHETIC_TARGET | TAGGED, False, DropReason.MACHINE_MADE),
+        (SYNTHETIC_SOURCE | SYNTHETIC_TARGET, True, DropReason.MACHINE_MADE),
     ],
 )
 def test_what_a_machine_wrote_is_never_a_target_and_may_be_a_copy(

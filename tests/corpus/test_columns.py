@@ -4,16 +4,16 @@ import pytest
 
 from transformer.config import UserError
 from transformer.corpus.columns import (
-    SAMPLE,
-    column,
+    SAMPLE_SIZE,
     exchange_if_swapped,
+    find_column,
     find_columns,
     swapped_languages,
 )
 
 ES_EN = ("es", "en")
 PAIRS = [(f"La casa blanca de la señora {i}.", f"The white house {i} of the lady.")
-         for i in range(SAMPLE + 5)]  # fmt: skip
+         for i in range(SAMPLE_SIZE + 5)]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ PAIRS = [(f"La casa blanca de la señora {i}.", f"The white house {i} of the lad
 def test_a_column_is_named_by_a_language_code_with_or_without_a_region(
     name: str, found: str | None
 ) -> None:
-    assert column(["id", name, "en"], "es") == found
+    assert find_column(["id", name, "en"], "es") == found
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ A, B = SLOTS[:2]
 
 
 ALTERATIONS = {
-    **noise.OTHERS,
-    **noise.TYPED,
-    **{name: one for name, one in noise.STYLES.items() if one},
+    **noise.PAIR_NOISE,
+    **noise.OMISSIONS,
+    **{name: one for name, one in noise.BATCH_NOISE.items() if one},
 }
 
 
@@ -49,8 +49,8 @@ def test_what_an_alteration_does(name: str, src: str, tgt: str, new_src: str, ne
 
 def test_a_slip_changes_one_word_and_leaves_names_and_addresses_alone() -> None:
     src = "Pregunta a María por www.ejemplo.es hoy"
-    assert noise.typos(src, "x", rng()) == (src, "x")
-    seen = {noise.typos(f"{src} mismo", "x", rng(seed)) for seed in range(200)}
+    assert noise.add_typos(src, "x", rng()) == (src, "x")
+    seen = {noise.add_typos(f"{src} mismo", "x", rng(seed)) for seed in range(200)}
     assert {tgt for _, tgt in seen} == {"x"}
     words = {new.removeprefix(f"{src} ") for new, _ in seen}
     assert {"imsmo", "miso", "missmo", "misno"} <= words
@@ -59,7 +59,7 @@ def test_a_slip_changes_one_word_and_leaves_names_and_addresses_alone() -> None:
 
 def test_slots_stand_for_what_is_equal_and_single_in_the_order_of_the_source() -> None:
     src, tgt = "Hoy, María pagó 35 por a@b.es en Boston.", "In Boston, María paid 35 for a@b.es."
-    seen = {noise.slots(src, tgt, rng(seed)) for seed in range(300)}
+    seen = {noise.insert_slots(src, tgt, rng(seed)) for seed in range(300)}
     slots = SLOTS[:4]
     all_src = "Hoy, {} pagó {} por {} en {}.".format(*slots)
     all_tgt = f"In {slots[3]}, {slots[0]} paid {slots[1]} for {slots[2]}."
@@ -86,12 +86,12 @@ def test_slots_stand_for_what_is_equal_and_single_in_the_order_of_the_source() -
 )  # fmt: skip
 def test_there_are_no_slots_where_it_is_not_clear_what_they_stand_for(src: str, tgt: str) -> None:
     for seed in range(20):
-        new = noise.slots(src, tgt, rng(seed))
+        new = noise.insert_slots(src, tgt, rng(seed))
         assert new in {(src, tgt), ("Hay " + A + " y 3.", "There are " + A + " and 3, not 3.")}
 
 
 def test_what_is_put_in_to_copy_stands_on_both_sides_once() -> None:
-    seen = {noise.copied("Veo a Tom.", "I see Tom.", rng(seed)) for seed in range(400)}
+    seen = {noise.insert_copies("Veo a Tom.", "I see Tom.", rng(seed)) for seed in range(400)}
     assert {
         (f"{A}: Veo a Tom.", f"{A}: I see Tom."), (f"Veo a Tom {A}.", f"I see Tom {A}."),
         (f"{A}Veo a Tom.{B}", f"{A}I see Tom.{B}"), (f"Veo a {A}Tom{B}.", f"I see {A}Tom{B}."),
@@ -116,7 +116,7 @@ def test_any_pair_can_be_altered_and_always_in_the_same_way(
 
 
 def test_every_rate_of_the_config_has_an_alteration() -> None:
-    names = {*noise.OTHERS, *noise.TYPED, *noise.STYLES, "noise_names"}
+    names = {*noise.PAIR_NOISE, *noise.OMISSIONS, *noise.BATCH_NOISE, "noise_names"}
     assert names == {field.name for field in dataclasses.fields(NoiseConfig)}
     # Runs that began with the preset before there were other names go on as they were.
     assert {*NOISE_PRESETS["robust"], "noise_names"} == names
@@ -127,19 +127,21 @@ def test_every_rate_of_the_config_has_an_alteration() -> None:
 
 def test_pairs_and_batches_are_altered_as_often_as_the_config_says() -> None:
     n, generator = 40_000, rng()
-    styles = Counter(noise.draw_style(ROBUST, generator) for _ in range(n))
+    styles = Counter(noise.sample_batch_noise(ROBUST, generator) for _ in range(n))
     rows: Counter[object] = Counter()
     for _ in range(n):
-        share = noise.draw_share(ROBUST, generator)
-        rows.update(noise.draw(ROBUST, share, generator) if share else [])
-    for name in noise.STYLES:
+        share = noise.sample_noise_share(ROBUST, generator)
+        rows.update(noise.sample_pair_noise(ROBUST, share, generator) if share else [])
+    for name in noise.BATCH_NOISE:
         assert styles[name] / n == pytest.approx(getattr(ROBUST, name), rel=0.2)
-    for name, one in {**noise.OTHERS, **noise.TYPED}.items():
+    for name, one in {**noise.PAIR_NOISE, **noise.OMISSIONS}.items():
         assert rows[one] / n == pytest.approx(getattr(ROBUST, name), rel=0.1)
     every = NoiseConfig(**dict.fromkeys(("noise_slots", "noise_lower"), 1.0))
-    assert noise.draw(every, noise.draw_share(every, generator), generator) == [
-        noise.slots,
-        noise.lower,
+    assert noise.sample_pair_noise(
+        every, noise.sample_noise_share(every, generator), generator
+    ) == [
+        noise.insert_slots,
+        noise.lowercase,
     ]
 
 

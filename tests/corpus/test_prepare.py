@@ -213,7 +213,7 @@ def test_a_corpus_without_a_pair_is_an_error(tmp_path: Path, make: Prepare) -> N
 def test_a_defect_of_a_source_is_told_with_its_line(tmp_path: Path, make: Prepare) -> None:
     path = tsv(tmp_path / "a.tsv", PAIRS)
     path.write_bytes(path.read_bytes() + b"x\n")
-    line = r"a\.tsv, line 5: expected 2 columns, got 1; --skip-bad passes over such rows$"
+    line = r"a\.tsv, line 5: expected 2 columns, got 1; --skip-bad skips such rows$"
     with pytest.raises(UserError, match=line):
         make(path)
     with pytest.raises(UserError, match="expected a corpus"):
@@ -261,7 +261,7 @@ def test_several_processes_make_what_one_makes(
     path = tsv(tmp_path / "a.tsv", [*phrases[:150], *DIRTY, *phrases[:5]])
     changes: dict[str, Any] = {"tokenizer": None, "vocab_size": 340, "held_out": phrases[:3]}
     one = make(path, cache=tmp_path / "one", **changes)
-    monkeypatch.setattr(corpus, "PARALLEL_FROM", 0)
+    monkeypatch.setattr(corpus, "MIN_PARALLEL", 0)
     config = CorpusConfig(workers=2)
     two = make(path, cache=tmp_path / "two", config=config, **changes)
     assert two.report == one.report
@@ -280,7 +280,7 @@ def test_a_crash_leaves_no_cache_behind(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(cleaning, "report", crash)  # the tokens are written by then
+        patch.setattr(cleaning, "make_report", crash)  # the tokens are written by then
         with pytest.raises(KeyboardInterrupt):
             make(path)
     assert not list((tmp_path / "cache").iterdir())

@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-from transformer.corpus.prepare import timed
+from transformer.corpus.prepare import log_duration
 
 
 def test_work_is_told_when_it_begins_goes_on_and_ends() -> None:
     said: list[str] = []
-    with timed("counting", said.append, every=0.01):
+    with log_duration("counting", said.append, every=0.01):
         while len(said) < 3:
             time.sleep(0.005)
     assert said[0] == "counting"
@@ -20,6 +20,6 @@ def test_work_is_told_when_it_begins_goes_on_and_ends() -> None:
 
 def test_work_that_fails_is_not_told_as_done() -> None:
     said: list[str] = []
-    with pytest.raises(ZeroDivisionError), timed("dividing", said.append):
+    with pytest.raises(ZeroDivisionError), log_duration("dividing", said.append):
         print(1 / 0)
     assert said == ["dividing"]

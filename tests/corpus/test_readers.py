@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,9 +15,9 @@ import pytest
 
 from transformer.config import ColumnConfig, Direction, SentencePair, UserError
 from transformer.corpus.readers import (
-    lines,
+    iter_lines,
     moses_files,
-    pick,
+    pair_from_record,
     read_csv,
     read_json_lines,
     read_moses,
@@ -132,14 +133,14 @@ def test_columns_are_taken_by_name(tmp_path: Path) -> None:
 
 def test_rows_of_a_csv_that_are_no_pairs_can_be_passed_over(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", 'es;en\n"a\nb";c\nd;e;f\ng;h\n')
-    refused: list[str] = []
-    assert list(read_csv(path, ES_EN, refused)) == [("a\nb", "c"), ("g", "h")]
-    assert refused == [f"{path}, line 4: expected 2 columns, got 3"]
+    bad_rows: list[str] = []
+    assert list(read_csv(path, ES_EN, bad_rows)) == [("a\nb", "c"), ("g", "h")]
+    assert bad_rows == [f"{path}, line 4: expected 2 columns, got 3"]
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     path = put(tmp_path / "text", "a\u2028b\x0bc\x85d\re\r\n\nlast")
-    assert list(lines(path)) == ["a\u2028b\x0bc\x85d\re", "", "last"]
+    assert list(iter_lines(path)) == ["a\u2028b\x0bc\x85d\re", "", "last"]
 
 
 def test_what_is_no_moses_pair_is_none(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_half_characters_that_json_can_spell_do_not_come_through(tmp_path: Path)
 )
 def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        pick(row, ES_EN, "row 7")
+        pair_from_record(row, ES_EN, "row 7")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_a_record_without_both_texts_is_an_error(row: dict[str, object], message
         (
             read_tmx,
             tmx(UNIT.format("PT-BR", "um", "es", "uno")),
-            "expected units in es, en, got pt, es",
+            "expected units in es and en, got the language codes PT-BR, es; --from and --to",
         ),
         (read_tmx, "no mark-up", "expected TMX in .*syntax error"),
         (read_tmx, '<?xml version="1.0" encoding="no-such"?><tmx/>', "expected TMX in"),
@@ -252,6 +253,20 @@ def test_text_that_is_not_utf8_is_an_error_that_names_its_line(tmp_path: Path) -
         list(read_tsv(path, ES_EN))
 
 
+def test_windows_1252_is_recognised_and_the_message_says_how_to_convert_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes("es\ten\nSi\tIf\nMañana sí.\tTomorrow yes.\n".encode("latin-1"))
+    line = r"a.tsv, line 3: .*reads like Windows-1252 \(Latin-1\)\. Convert the file: iconv -f win"
+    with pytest.raises(UserError, match=line) as caught:
+        list(read_tsv(path, ES_EN))
+    command = str(caught.value).partition("Convert the file: ")[2]
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert list(read_tsv(tmp_path / "utf-8.tsv", ES_EN))[1] == ("Mañana sí.", "Tomorrow yes.")
+    bad_rows: list[str] = []
+    assert list(read_tsv(path, ES_EN, bad_rows)) == [("Si", "If")]
+    assert "line 3: expected UTF-8 text" in bad_rows[0]
+
+
 def test_utf_16_that_ends_in_half_a_character_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes("es\ten\nSí\tYes".encode("utf-16")[:-1])
@@ -271,14 +286,14 @@ def test_damaged_gzip_data_is_an_error(damaged: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(damaged)
     with pytest.raises(UserError, match=r"expected gzip data in .*a\.gz"):
-        list(lines(path))
+        list(iter_lines(path))
 
 
 def test_a_missing_file_or_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected the file .*none\.tsv: there is none"):
         list(read_tsv(tmp_path / "none.tsv", ES_EN))
     with pytest.raises(UserError, match=r"expected a file that can be read: .*got a folder"):
-        list(lines(tmp_path))
+        list(iter_lines(tmp_path))
     os.mkfifo(tmp_path / "pipe.tsv")
     with pytest.raises(UserError, match=r"expected a file that can be read: .*a pipe"):
         list(read_tsv(tmp_path / "pipe.tsv", ES_EN))

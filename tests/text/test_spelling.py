@@ -40,7 +40,7 @@ def test_whatever_slips_the_training_makes_can_be_undone() -> None:
     rng = random.Random(0)
     for word in ("quiero", "biblioteca", "llamada", "house", "señora"):
         for _ in range(60):
-            slipped = noise.typos(word, "", rng)[0]
+            slipped = noise.add_typos(word, "", rng)[0]
             assert word == slipped or word in set(sources(slipped))
 
 

@@ -14,7 +14,7 @@ from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
 from transformer.checkpoint.locate import read_metrics
 from transformer.config import TrainConfig, UserError
-from transformer.corpus.augmentation import resampled
+from transformer.corpus.augmentation import resample
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import runtime
 from transformer.training.optimizer import learning_rate
@@ -132,10 +132,10 @@ def test_auto_takes_bfloat16_only_where_the_processor_has_it(
 def test_subword_sampling_keeps_a_text_within_the_model(phrase_tokenizer: Tokenizer) -> None:
     ids = phrase_tokenizer.encode("La niña quiere dos manzanas.")
     rng = random.Random(1)
-    drawn = [resampled(ids, phrase_tokenizer, 0.1, 64, rng) for _ in range(20)]
+    drawn = [resample(ids, phrase_tokenizer, 0.1, 64, rng) for _ in range(20)]
     assert len({tuple(new) for new in drawn}) > 1
     assert all(phrase_tokenizer.decode(new) == phrase_tokenizer.decode(ids) for new in drawn)
-    assert resampled(ids, phrase_tokenizer, 0.1, 3, rng) == ids
+    assert resample(ids, phrase_tokenizer, 0.1, 3, rng) == ids
 
 
 @pytest.mark.slow

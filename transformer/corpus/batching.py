@@ -1,7 +1,7 @@
-"""Which pairs make a batch: token budget, length buckets, shuffled, dealt to the processes.
+"""Plan the batches of an epoch: a token budget, length buckets, a shuffle, shares of processes.
 
-A plan is a pure function of (lengths, seed, epoch, rank, world size), so the place to resume
-from is two integers.
+A plan is a pure function of (lengths, seed, epoch), and which process takes which batch a
+function of (rank, world size), so the position to resume from is two integers.
 
 Shapes: B batch, S source, T target. A batch costs B x (S + T) tokens, padding counted.
 """
@@ -29,25 +29,25 @@ class Batch:
     src: Tensor  # (B, S)
     tgt_in: Tensor  # (B, T)
     tgt_out: Tensor  # (B, T)
-    real: Tensor  # (N,), where in the flattened `tgt_out` no padding stands
+    real: Tensor  # (N,), indices of the flattened `tgt_out` without padding
     n_source: int  # tokens of the sources, padding not counted
 
     @property
     def n_target(self) -> int:
-        """Tokens to predict, padding not counted; known without asking a GPU."""
+        """Return the tokens to predict, padding not counted; known without asking a GPU."""
         return self.real.numel()
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        src, tgt_in, tgt_out = change(self.src), change(self.tgt_in), change(self.tgt_out)
-        return Batch(src, tgt_in, tgt_out, change(self.real), self.n_source)
+    def _map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        src, tgt_in, tgt_out = map(function, (self.src, self.tgt_in, self.tgt_out))
+        return Batch(src, tgt_in, tgt_out, function(self.real), self.n_source)
 
     def to(self, device: torch.device) -> "Batch":
-        """Copies to a device; from pinned memory without waiting for it."""
-        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+        """Copy the batch to a device; from pinned memory without waiting for the copy."""
+        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> "Batch":
-        """Copies to memory that a GPU reads by itself (the name that DataLoader looks for)."""
-        return self._each(Tensor.pin_memory)
+        """Copy the batch to pinned memory, which DataLoader calls by this name."""
+        return self._map(Tensor.pin_memory)
 
 
 class TokenPairs:
@@ -59,10 +59,9 @@ class TokenPairs:
 
     def __init__(self, src: Chunks, tgt: Chunks) -> None:
         self._chunks = list(zip(src, tgt, strict=True))
-        counts = [len(offsets) - 1 for offsets, _ in src]
-        self._starts = np.cumsum([0, *counts])
-        self.lengths: tuple[Indices, Indices] = (_sizes(src), _sizes(tgt))
-        """Tokens of each source and of each target, its special id included."""
+        self._starts = np.cumsum([0, *(len(offsets) - 1 for offsets, _ in src)])
+        self.lengths: tuple[Indices, Indices] = (_lengths(src), _lengths(tgt))
+        """Tokens of each source and of each target, the end mark included."""
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -77,9 +76,13 @@ class TokenPairs:
         return src, tgt
 
 
+def _lengths(chunks: Chunks) -> Indices:
+    return np.concatenate([np.empty(0, np.int64), *(np.diff(offsets) for offsets, _ in chunks)]) + 1
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
-    """Some of the pairs in one direction: which, whether their sides change places, their tag."""
+class DirectionView:
+    """Some of the pairs in one direction: their rows, whether sides are swapped, their tag."""
 
     rows: Indices
     swapped: bool
@@ -87,14 +90,14 @@ class Reading:
 
 
 class TaggedPairs:
-    """Pairs read in several directions, one after the other, each source behind its tag."""
+    """Pairs in several directions, one direction after the other, each source behind its tag."""
 
-    def __init__(self, pairs: TokenPairs, readings: Sequence[Reading]) -> None:
-        self._pairs, self._readings = pairs, readings
-        self._starts = np.cumsum([0, *(len(reading.rows) for reading in readings)])
+    def __init__(self, pairs: TokenPairs, views: Sequence[DirectionView]) -> None:
+        self._pairs, self._views = pairs, views
+        self._starts = np.cumsum([0, *(len(view.rows) for view in views)])
         sides = [
-            [pairs.lengths[side != reading.swapped][reading.rows] + (not side) for side in (0, 1)]
-            for reading in readings
+            [pairs.lengths[side != view.swapped][view.rows] + (not side) for side in (0, 1)]
+            for view in views
         ]
         src, tgt = (np.concatenate(side) for side in zip(*sides, strict=True))
         self.lengths: tuple[Indices, Indices] = src, tgt
@@ -105,19 +108,15 @@ class TaggedPairs:
 
     def __getitem__(self, index: int) -> tuple[list[int], list[int]]:
         number = int(np.searchsorted(self._starts, index, side="right")) - 1
-        reading = self._readings[number]
-        src, tgt = self._pairs[int(reading.rows[index - self._starts[number]])]
-        if reading.swapped:
+        view = self._views[number]
+        src, tgt = self._pairs[int(view.rows[index - self._starts[number]])]
+        if view.swapped:
             src, tgt = tgt, src
-        return [reading.tag, *src], tgt
-
-
-def _sizes(chunks: Chunks) -> Indices:
-    return np.concatenate([np.empty(0, np.int64), *(np.diff(offsets) for offsets, _ in chunks)]) + 1
+        return [view.tag, *src], tgt
 
 
 def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int = 1) -> Batch:
-    """Makes a batch of (source ids, target ids) without special ids."""
+    """Make a batch of (source ids, target ids) without special ids, padded to a `multiple`."""
     tgt_out = pad([[*tgt, EOS_ID] for _, tgt in pairs], multiple)
     return Batch(
         src=source_batch([src for src, _ in pairs], multiple),
@@ -129,49 +128,21 @@ def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int 
 
 
 def epoch_indices(weights: Sequence[tuple[int, float]], seed: int, epoch: int) -> Indices:
-    """The examples of an epoch, in source order, from (number of pairs, weight) of each source.
+    """Return the examples of an epoch, from (number of pairs, weight) of each source in order.
 
-    Weight 1 gives each pair once; 2.5 twice and half of them, drawn anew each epoch, a third time.
+    Weight 1 takes each pair once; 2.5 takes it twice, and half of the pairs, sampled anew in each
+    epoch, a third time.
     """
     rng = np.random.default_rng([seed, epoch, 1])
-    chosen: list[Indices] = []
+    chosen = [np.empty(0, dtype=np.int64)]
     start = 0
     for size, weight in weights:
         whole = int(weight)
         chosen.extend([np.arange(start, start + size, dtype=np.int64)] * whole)
-        extra = round((weight - whole) * size)
-        if extra:
+        if extra := round((weight - whole) * size):
             chosen.append(start + np.sort(rng.permutation(size)[:extra]))
         start += size
-    return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
-
-
-def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
-    """Consecutive runs of `order` whose padded cost stays within the budget."""
-    batches: list[Indices] = []
-    start, src, tgt = 0, src[order], tgt[order]
-    while start < len(order):
-        most = max(1, budget // int(src[start] + tgt[start]))  # pairs, if none were longer
-        wide = [np.maximum.accumulate(side[start : start + most]) for side in (src, tgt)]
-        costs = np.arange(1, len(wide[0]) + 1) * (wide[0] + wide[1])  # which rise
-        end = start + max(1, int(np.searchsorted(costs, budget, side="right")))
-        batches.append(order[start:end])
-        start = end
-    return batches
-
-
-def _divisible(batches: list[Indices], multiple: int) -> list[Indices]:
-    """Halves the largest batches until their number is a multiple."""
-    while len(batches) % multiple:
-        largest = max(range(len(batches)), key=lambda i: len(batches[i]))
-        batch = batches[largest]
-        if len(batch) < 2:
-            raise ValueError(
-                f"expected examples enough for steps of {multiple} micro-batches, "
-                f"got {len(batches)} batches of one example"
-            )
-        batches[largest : largest + 1] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
-    return batches
+    return np.concatenate(chosen)
 
 
 def plan(
@@ -183,11 +154,11 @@ def plan(
     group: int = 1,
     multiple: int = 1,
 ) -> list[Indices]:
-    """The batches of one epoch, over all processes, their number a multiple of `group`.
+    """Return the batches of one epoch, over all processes; their number is a multiple of `group`.
 
     `lengths` are those of all sources and targets, special ids included, which are padded to a
-    `multiple`; each of `indices` stands in exactly one batch. An example longer than the budget
-    is a ValueError.
+    `multiple`; each of `indices` occurs in exactly one batch. An example longer than the budget
+    is a ValueError, as is too few examples.
     """
     src, tgt = (-(-side // multiple) * multiple for side in lengths)
     if not len(indices):
@@ -198,15 +169,42 @@ def plan(
     rng = np.random.default_rng([seed, epoch, 0])
     shuffled = indices[rng.permutation(len(indices))]
     order = shuffled[np.lexsort((src[shuffled], tgt[shuffled]))]
-    batches = _divisible(_split_by_budget(order, src, tgt, budget), group)
+    batches = _split_by_budget(order, src, tgt, budget)
+    _split_to_multiple(batches, group)
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def steps(plan: Sequence[Indices], rank: int, world_size: int, accumulate: int) -> list[range]:
-    """For each optimiser step, which batches of the plan this process takes.
+def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
+    """Split `order` into consecutive batches whose padded cost is within the budget."""
+    batches: list[Indices] = []
+    start, src, tgt = 0, src[order], tgt[order]
+    while start < len(order):
+        most = max(1, budget // int(src[start] + tgt[start]))  # pairs, if none were longer
+        longest = [np.maximum.accumulate(side[start : start + most]) for side in (src, tgt)]
+        costs = np.arange(1, len(longest[0]) + 1) * (longest[0] + longest[1])  # which rise
+        end = start + max(1, int(np.searchsorted(costs, budget, side="right")))
+        batches.append(order[start:end])
+        start = end
+    return batches
 
-    A step takes world_size x accumulate consecutive batches, whoever computes them: one
-    process with two micro-batches and two with one see the same.
+
+def _split_to_multiple(batches: list[Indices], multiple: int) -> None:
+    """Halve the largest batches until their number is a multiple."""
+    while len(batches) % multiple:
+        i = max(range(len(batches)), key=lambda i: len(batches[i]))
+        if len(batches[i]) < 2:
+            raise ValueError(
+                f"expected examples enough for steps of {multiple} micro-batches, "
+                f"got {len(batches)} batches of one example"
+            )
+        batches[i : i + 1] = np.split(batches[i], [len(batches[i]) // 2])
+
+
+def steps(plan: Sequence[Indices], rank: int, world_size: int, accumulate: int) -> list[range]:
+    """Return for each optimiser step which batches of the plan a process takes.
+
+    A step takes world_size x accumulate consecutive batches, whichever process computes them:
+    one process with two micro-batches and two processes with one see the same.
     """
     group = world_size * accumulate
     return [range(start + rank, start + group, world_size) for start in range(0, len(plan), group)]

@@ -1,6 +1,6 @@
-"""Which sentence pairs are worth training on: one rule a reason, each with its count.
+"""Decide which sentence pairs to train on: one rule for each reason to drop a pair.
 
-`prepare`, which sees all pairs, finds duplicates by the keys made here.
+`prepare`, which sees all pairs, finds duplicates by the hashes computed here.
 """
 
 import enum
@@ -16,9 +16,9 @@ from transformer.config import CorpusConfig, Direction, SentencePair
 
 
 class DropReason(enum.IntEnum):
-    """Why a pair is dropped, the first rule that it breaks; or that it is kept."""
+    """Why a pair is dropped, by the first rule that it breaks, or KEPT."""
 
-    label: str  # as reports name it
+    label: str  # in reports
 
     KEPT = 0, "kept"
     EMPTY = 1, "empty"
@@ -39,60 +39,63 @@ class DropReason(enum.IntEnum):
         return reason
 
 
-SOURCE_MADE, TARGET_MADE, TAGGED = 1, 2, 4  # what is known of a pair: bits of its `made`
-NO_PAIR = 8  # likewise: a row that was passed over; its source is what was said of it
-LATIN = frozenset({"en", "es"})  # languages whose letters are all Latin
-SLACK = 15  # characters by which short texts may differ whatever the ratio
+# The origin of a pair: bits of its column `made`.
+SYNTHETIC_SOURCE, SYNTHETIC_TARGET, TAGGED = 1, 2, 4
+BAD_ROW = 8  # a row that was skipped; what is wrong with it stands in the place of its source
+LATIN_LANGUAGES = frozenset({"en", "es"})  # whose letters are all Latin
+MIN_LENGTH_DIFFERENCE = 15  # characters by which short texts may differ whatever the ratio
 
 
 def normalize(text: str) -> str:
-    """Composed characters, single blanks, none at the ends: what training sees of a text."""
+    """Return a text in Unicode's composed form (NFC), with single spaces and none at the ends."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def dedup_text(text: str) -> str:
-    """Letters and digits only, without case: equal for texts that differ in punctuation."""
+    """Return the letters and digits of a text, case-folded: equal texts count as duplicates."""
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-def key(text: str) -> int:
-    """64 bits that stand for a text."""
+def text_hash(text: str) -> int:
+    """Return the 64-bit BLAKE2 hash of a text, as a signed number."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def _is_text(text: str) -> bool:
-    """Mostly letters and digits, and nothing that only broken encodings hold."""
+    """Whether a text is mostly letters and digits, without signs of a broken encoding."""
     if any(c == "\ufffd" or unicodedata.category(c) in ("Cc", "Cs") for c in text):
         return False
     visible = [c for c in text if not c.isspace()]
     return 0 < len(visible) <= 2 * sum(c.isalnum() for c in visible)
 
 
-def _says_something(src: str, tgt: str) -> bool:
-    """Both sides have letters; or neither, and a number is written otherwise: 2,50 € and €2.50."""
-    worded = [any(c.isalpha() for c in text) for text in (src, tgt)]
-    return all(worded) or (not any(worded) and src != tgt)
+def _has_words(src: str, tgt: str) -> bool:
+    """Whether both sides have letters; or neither, but they differ, as 2,50 € and €2.50."""
+    has_letters = [any(c.isalpha() for c in text) for text in (src, tgt)]
+    return all(has_letters) or (not any(has_letters) and src != tgt)
 
 
 def _is_latin(text: str) -> bool:
-    """At least half of the letters are Latin (blocks up to U+024F, and U+1E00 ... U+1EFF)."""
+    """Whether at least half of the letters are Latin (up to U+024F, and U+1E00 to U+1EFF)."""
     letters = [c for c in text if c.isalpha()]
     latin = sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
     return 2 * latin >= len(letters)
 
 
 def drop_reason(src: str, tgt: str, langs: Direction, config: CorpusConfig) -> DropReason:
-    """The first rule that a normalized pair breaks, or KEPT. Cleaning twice is cleaning once."""
+    """Return the first rule that a normalized pair breaks, or KEPT."""
     if not src or not tgt:
         return DropReason.EMPTY
     if max(src.count(" "), tgt.count(" ")) >= config.max_words:
         return DropReason.TOO_LONG
-    if max(len(src), len(tgt)) > config.max_ratio * min(len(src), len(tgt)) + SLACK:
+    shorter, longer = sorted((len(src), len(tgt)))
+    if longer > config.max_ratio * shorter + MIN_LENGTH_DIFFERENCE:
         return DropReason.LENGTH_RATIO
-    if not (_is_text(src) and _is_text(tgt) and _says_something(src, tgt)):
+    if not (_is_text(src) and _is_text(tgt) and _has_words(src, tgt)):
         return DropReason.NOT_TEXT
-    if any(lang in LATIN and not _is_latin(t) for t, lang in zip((src, tgt), langs, strict=True)):
+    texts = zip((src, tgt), langs, strict=True)
+    if any(lang in LATIN_LANGUAGES and not _is_latin(text) for text, lang in texts):
         return DropReason.WRONG_SCRIPT
     # One word may well be the same in both languages: "No.", "Madrid", "hotel".
     if " " in src and src.casefold() == tgt.casefold():
@@ -107,45 +110,55 @@ def drop_reasons(
     held_out: frozenset[int],
     both: bool = False,
 ) -> dict[str, list[int]]:
-    """The reason of each pair as far as the pair alone tells, and its key."""
+    """Return the drop reason of each pair, duplicates not yet found, and its hash as `key`.
+
+    `held_out` are hashes of `dedup_text`. With `both` directions, a pair whose source is
+    synthetic is trained on in one of them.
+    """
     reasons: list[int] = []
-    keys: list[int] = []
     for src, tgt, made in zip(rows["src"], rows["tgt"], rows["made"], strict=True):
         reason = drop_reason(src, tgt, langs, config)
-        if made:  # by intent it may be a copy, but nobody learns to write what a machine wrote
-            unwritten = made & TARGET_MADE and (made & SOURCE_MADE or not both)
-            reason = DropReason.KEPT if reason == DropReason.COPY else reason
-            reason = DropReason.MACHINE_MADE if unwritten else reason
-            reason = DropReason.MALFORMED if made & NO_PAIR else reason
-        sides = [key(dedup_text(text)) for text in (src, tgt)] if reason == DropReason.KEPT else []
-        reasons.append(DropReason.HELD_OUT if held_out.intersection(sides) else reason)
-        keys.append(key(f"{src}\t{tgt}"))
-    return {"reason": reasons, "key": keys}
+        if made & BAD_ROW:
+            reason = DropReason.MALFORMED
+        elif made & SYNTHETIC_TARGET and (made & SYNTHETIC_SOURCE or not both):
+            reason = DropReason.MACHINE_MADE
+        elif made and reason == DropReason.COPY:  # on purpose
+            reason = DropReason.KEPT
+        if reason == DropReason.KEPT and not held_out.isdisjoint(
+            text_hash(dedup_text(text)) for text in (src, tgt)
+        ):
+            reason = DropReason.HELD_OUT
+        reasons.append(reason)
+    pairs = zip(rows["src"], rows["tgt"], strict=True)
+    return {"reason": reasons, "key": [text_hash(f"{src}\t{tgt}") for src, tgt in pairs]}
 
 
-def counts(reasons: NDArray[np.int8]) -> dict[str, int]:
-    """How many pairs met each reason that occurs."""
+def count_reasons(reasons: NDArray[np.int8]) -> dict[str, int]:
+    """Return the number of pairs by the label of each reason that occurs."""
     totals = np.bincount(reasons, minlength=len(DropReason))
     return {reason.label: int(totals[reason]) for reason in DropReason if totals[reason]}
 
 
-def told(totals: Mapping[str, int]) -> str:
-    """Such numbers in words: 599 kept, 1 not text."""
-    return ", ".join(f"{n:,} {label}" for label, n in totals.items())
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return the counts of drop reasons as text: 599 kept, 1 not text."""
+    return ", ".join(f"{n:,} {label}" for label, n in counts.items())
 
 
-def report(
+def make_report(
     specs: Sequence[str],
     reasons: NDArray[np.int8],
     source: NDArray[np.int64],
     examples: Mapping[str, Sequence[SentencePair]],
 ) -> dict[str, Any]:
-    """What was kept and dropped of each source, with examples of every reason."""
+    """Return how many pairs of each source were kept and dropped, with examples of each reason.
+
+    `reasons` and `source`, an index of `specs`, have one entry for each pair.
+    """
     return {
         "read": len(reasons),
-        "counts": counts(reasons),
+        "counts": count_reasons(reasons),
         "sources": [
-            {"spec": spec, "counts": counts(reasons[source == number])}
+            {"spec": spec, "counts": count_reasons(reasons[source == number])}
             for number, spec in enumerate(specs)
         ],
         "dropped_examples": {

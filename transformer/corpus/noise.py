@@ -1,6 +1,6 @@
-"""Pairs as people type them: without accents, in capitals, with slips, with things to copy.
+"""Alter pairs to what people type: no accents, capitals, typos, names and tokens to copy.
 
-Pure functions of two texts and a random generator.
+A transform is a pure function of two texts and a random generator.
 """
 
 import functools
@@ -13,211 +13,59 @@ from transformer.config import SLOTS, NoiseConfig, SentencePair
 from transformer.text.placeholders import find
 from transformer.text.spelling import NEXT_KEYS, WORD, plain
 
-Alteration = Callable[[str, str, random.Random], SentencePair]
+Transform = Callable[[str, str, random.Random], SentencePair]
 SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
-_FIRST = re.compile(r"(?<![\w'’])[^\W\d_]")
-# Words with a capital that they have not for standing first in a sentence.
+_FIRST_LETTER = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word
+# Capitalised words that do not begin a sentence.
 _NAME = re.compile(
     r"(?<=[\w,] )(?:(?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)(?: (?=[^\W\d_])[^a-zß-öø-ÿ\s]\w++)*+"
 )
-_CAPITAL = re.compile(r"(?<![\w'’-])(?=[^\W\d_])[^a-zß-öø-ÿ\s][\w'’-]*")
-_END = re.compile(r"[.!?…]*$")
+_CAPITALISED = re.compile(r"(?<![\w'’-])(?=[^\W\d_])[^a-zß-öø-ÿ\s][\w'’-]*")
 NAMES_TABLE = Path(__file__).resolve().parents[1] / "text" / "tables" / "names.tsv"
-CLUSTER = 0.25  # of the batches have all the pairs that are altered one by one
-_VERBATIM = 0.3  # of what is put in to be copied: spelt out, not a slot
+MIN_NOISY_BATCHES = 0.25  # share of the batches that hold all pairs that are altered one by one
+_VERBATIM = 0.3  # share of inserted tokens that are spelt out, the rest are slots
 _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.name}}", "${count}")
 
 
-def accents(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """The source without marks above and below its letters."""
+def drop_accents(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Remove the diacritics of the source."""
     return plain(src), tgt
 
 
-def opening(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """The source without opening question and exclamation marks."""
+def drop_opening_marks(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Remove opening question and exclamation marks from the source."""
     return src.replace("¿", "").replace("¡", ""), tgt
 
 
-def stop(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Neither side with a final stop; a question mark is lost by the source alone."""
+def drop_final_stop(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Remove the final full stop of both sides, or the final question mark of the source."""
+
+    def ends_with_stop(text: str) -> bool:
+        return text.endswith(".") and not text.endswith("..")
+
     if src.endswith("?"):
         return src[:-1], tgt
-    if not _ends_with_stop(src):
+    if not ends_with_stop(src):
         return src, tgt
-    return src[:-1], tgt[:-1] if _ends_with_stop(tgt) else tgt
+    return src[:-1], tgt[:-1] if ends_with_stop(tgt) else tgt
 
 
-def lower(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """The source in lower case."""
+def lowercase(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Write the source in lower case."""
     return src.lower(), tgt
 
 
-def typos(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """The source with one slip in a word of it, a long one sometimes with two."""
+def add_typos(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Misspell one word of the source, in a long source at times two."""
     for _ in range(2 if len(src) > 40 and rng.random() < 0.5 else 1):
         if words := list(WORD.finditer(src)):
             word = rng.choice(words)
-            src = src[: word.start()] + _slip(word.group(), rng) + src[word.end() :]
+            src = src[: word.start()] + _misspell(word.group(), rng) + src[word.end() :]
     return src, tgt
 
 
-def slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Slots for some of the names, numbers and the like that stand once on either side.
-
-    They are numbered in the order of the source, as they are in translation.
-    """
-    if SLOT.search(src + tgt):
-        return src, tgt
-    shared = list(_shared(src, tgt))
-    if not shared:
-        return src, tgt
-    chosen = rng.sample(shared, rng.randint(1, min(len(shared), len(SLOTS))))
-    for slot, part in zip(SLOTS, sorted(chosen, key=src.index), strict=False):
-        src, tgt = src.replace(part, slot, 1), tgt.replace(part, slot, 1)
-    return src, tgt
-
-
-@functools.lru_cache(maxsize=1)
-def _known_names() -> dict[tuple[str, bool], list[SentencePair]]:
-    """Names by kind, and by whether the languages write them alike, as (Spanish, English)."""
-    known: dict[tuple[str, bool], list[SentencePair]] = {}
-    for line in NAMES_TABLE.read_text(encoding="utf-8").splitlines()[1:]:
-        kind, es, en = line.split("\t")
-        known.setdefault((kind, es == en), []).append((es, en))
-    return known
-
-
-@functools.lru_cache(maxsize=1)
-def _by_form() -> dict[str, list[tuple[str, str, bool]]]:
-    """For each form of a name: its kind, its form in the other language, whether it is Spanish."""
-    forms: dict[str, list[tuple[str, str, bool]]] = {}
-    for (kind, _), names in _known_names().items():
-        for es, en in names:
-            forms.setdefault(es, []).append((kind, en, True))
-            if en != es:
-                forms.setdefault(en, []).append((kind, es, False))
-    return forms
-
-
-def names(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Other given names, surnames and places on both sides, each by one of its kind.
-
-    Only names that stand once on either side; a given name keeps its gender. A corpus may know
-    no other people than Tom and Mary: so copying is learnt from many names.
-    """
-    swaps: list[tuple[int, int, str]] = []
-    words = list(_CAPITAL.finditer(src))
-    for i, first in enumerate(words):
-        if swaps and first.start() < swaps[-1][1]:
-            continue
-        for last in words[i : i + 3][::-1]:
-            form = src[first.start() : last.end()]
-            fits = [name for name in _by_form().get(form, ()) if _once(tgt, name[1])]
-            if fits and _once(src, form):
-                kind, tgt_form, is_spanish = fits[0]
-                new = rng.choice(_known_names()[kind, form == tgt_form])
-                new_src, new_tgt = new if is_spanish else new[::-1]
-                tgt = tgt.replace(tgt_form, new_tgt, 1)
-                swaps.append((first.start(), last.end(), new_src))
-                break
-    for start, end, new_src in reversed(swaps):
-        src = src[:start] + new_src + src[end:]
-    return src, tgt
-
-
-def caps(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Both sides in capitals."""
-    return src.upper(), tgt.upper()
-
-
-def title(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Both sides with a capital at every word."""
-    return _capitalised(src), _capitalised(tgt)
-
-
-def copied(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Something to copy, a slot or spelt out, put at the same place of both sides."""
-    if SLOT.search(src + tgt):
-        return src, tgt
-    verbatim = rng.random() < _VERBATIM
-    first, second = (_made_up(rng), _made_up(rng)) if verbatim else SLOTS[:2]
-    names = list(_shared(src, tgt))
-    place = rng.choice(("first", "last", "aside", "both", "around", "name"))
-    if place == "name" and names and not verbatim:
-        name = rng.choice(names)
-        put = f"{first}{name}{second}"
-        return src.replace(name, put, 1), tgt.replace(name, put, 1)
-    if place in ("around", "name") and not verbatim:
-        return f"{first}{src}{second}", f"{first}{tgt}{second}"
-    mark = rng.choice((": ", " - ", " "))
-    if place in ("first", "both"):
-        src, tgt = first + mark + src, first + mark + tgt
-    if place == "both":
-        return _before_the_end(src, f" {second}"), _before_the_end(tgt, f" {second}")
-    if place == "first":
-        return src, tgt
-    put = f" ({first})" if place == "aside" else f" {first}"
-    return _before_the_end(src, put), _before_the_end(tgt, put)
-
-
-TYPED: Mapping[str, Alteration] = {
-    "noise_accents": accents, "noise_opening": opening, "noise_stop": stop, "noise_lower": lower,
-}  # fmt: skip
-OTHERS: Mapping[str, Alteration] = {"noise_slots": slots, "noise_typos": typos}
-STYLES: Mapping[str, Alteration | None] = {  # None: it is made of several pairs
-    "noise_caps": caps, "noise_title": title, "noise_copied": copied, "noise_joined": None,
-}  # fmt: skip
-
-
-def draw_share(config: NoiseConfig, rng: random.Random) -> float:
-    """In what share of the batches single pairs are altered, this one among them; 0: it is not.
-
-    A few longer pairs pad a whole batch, so that altered pairs are better kept together.
-    """
-    share = max(CLUSTER, *(getattr(config, name) for name in (*OTHERS, *TYPED, "noise_names")))
-    return share if rng.random() < share else 0.0
-
-
-def draw(config: NoiseConfig, share: float, rng: random.Random) -> list[Alteration]:
-    """What is done to one pair of a batch, in order, where this share of batches has any.
-
-    Who leaves out accents often leaves out capitals, too: every other time one number decides
-    on all that is left out. The share of each remains what the config says.
-    """
-    chosen = [
-        alter for name, alter in OTHERS.items() if share * rng.random() < getattr(config, name)
-    ]
-    together = share * rng.random() if rng.random() < 0.5 else None
-    for name, alter in TYPED.items():
-        number = share * rng.random() if together is None else together
-        if number < getattr(config, name):
-            chosen.append(alter)
-    # Last, so that runs without it draw what they always drew; done first, before there are slots.
-    if config.noise_names and share * rng.random() < config.noise_names:
-        chosen.insert(0, names)
-    return chosen
-
-
-def draw_style(config: NoiseConfig, rng: random.Random) -> str:
-    """What is done to a whole batch, a name of `STYLES`; "" for nothing."""
-    number = rng.random()
-    for name in STYLES:
-        number -= getattr(config, name)
-        if number < 0:
-            return name
-    return ""
-
-
-def _ends_with_stop(text: str) -> bool:
-    return text.endswith(".") and not text.endswith("..")
-
-
-def _capitalised(text: str) -> str:
-    return _FIRST.sub(lambda letter: letter.group().upper(), text)
-
-
-def _slip(word: str, rng: random.Random) -> str:
-    """Two letters swapped, or one dropped, doubled, or struck on the next key."""
+def _misspell(word: str, rng: random.Random) -> str:
+    """Swap two letters of a word, or drop or double one, or replace it by a neighbouring key."""
     i = rng.randrange(len(word) - 1)
     kind = rng.randrange(4)
     if kind == 0:
@@ -229,32 +77,124 @@ def _slip(word: str, rng: random.Random) -> str:
     return word[:i] + rng.choice(NEXT_KEYS.get(word[i], [word[i]])) + word[i + 1 :]
 
 
-def _shared(src: str, tgt: str) -> Iterator[str]:
-    """What is equal on both sides and stands there once, none of them within another."""
-    parts = [src[span.start : span.end] for span in find(src)]
-    parts += [name.group() for name in _NAME.finditer(src)]
-    there = [part for part in parts if _once(src, part) and _once(tgt, part)]
-    for part in there:
-        if not any(part in other for other in there if other != part):
-            yield part
+def insert_slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Replace some names, numbers and addresses that both sides share by slots.
+
+    Slots are numbered in the order of the source, as in translation.
+    """
+    shared = [] if SLOT.search(src + tgt) else list(_shared_tokens(src, tgt))
+    if not shared:
+        return src, tgt
+    chosen = rng.sample(shared, rng.randint(1, min(len(shared), len(SLOTS))))
+    for slot, token in zip(SLOTS, sorted(chosen, key=src.index), strict=False):
+        src, tgt = src.replace(token, slot, 1), tgt.replace(token, slot, 1)
+    return src, tgt
 
 
-def _once(text: str, part: str) -> bool:
-    start = text.find(part)
-    if start < 0 or text.find(part, start + 1) >= 0:
+def _shared_tokens(src: str, tgt: str) -> Iterator[str]:
+    """Yield the names, numbers and addresses that occur once on both sides, none in another."""
+    tokens = [src[span.start : span.end] for span in find(src)]
+    tokens += [name.group() for name in _NAME.finditer(src)]
+    shared = [token for token in tokens if _occurs_once(src, token) and _occurs_once(tgt, token)]
+    for token in shared:
+        if not any(token in other for other in shared if other != token):
+            yield token
+
+
+def _occurs_once(text: str, token: str) -> bool:
+    """Whether a text has the token once, not within a word."""
+    start = text.find(token)
+    if start < 0 or text.find(token, start + 1) >= 0:
         return False
-    around = text[max(0, start - 1) : start], text[start + len(part) : start + len(part) + 1]
-    return not any(side.isalnum() for side in around)
+    end = start + len(token)
+    return not (text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum())
 
 
-def _before_the_end(text: str, put: str) -> str:
-    """With `put` before the final punctuation."""
-    start = _END.search(text).start()  # type: ignore[union-attr]
-    return text[:start] + put + text[start:]
+@functools.lru_cache(maxsize=1)
+def _names_by_kind() -> dict[tuple[str, bool], list[SentencePair]]:
+    """Return (Spanish, English) names by kind and by whether both languages write them alike."""
+    by_kind: dict[tuple[str, bool], list[SentencePair]] = {}
+    for line in NAMES_TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        kind, es, en = line.split("\t")
+        by_kind.setdefault((kind, es == en), []).append((es, en))
+    return by_kind
 
 
-def _made_up(rng: random.Random) -> str:
-    """An address, a placeholder or a number that nobody has seen."""
+@functools.lru_cache(maxsize=1)
+def _names_by_form() -> dict[str, list[tuple[str, str, bool]]]:
+    """Return for each form of a name: its kind, its other form, whether the form is Spanish."""
+    by_form: dict[str, list[tuple[str, str, bool]]] = {}
+    for (kind, is_same), names in _names_by_kind().items():
+        for es, en in names:
+            by_form.setdefault(es, []).append((kind, en, True))
+            if not is_same:
+                by_form.setdefault(en, []).append((kind, es, False))
+    return by_form
+
+
+def replace_names(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Replace given names, surnames and places on both sides, each by a random one of its kind.
+
+    Only names that occur once on both sides are replaced; a given name keeps its gender. So a
+    model learns to copy many names from a corpus that may know only Tom and Mary.
+    """
+    swaps: list[tuple[int, int, str]] = []
+    words = list(_CAPITALISED.finditer(src))
+    for i, first in enumerate(words):
+        if swaps and first.start() < swaps[-1][1]:
+            continue
+        for last in words[i : i + 3][::-1]:
+            form = src[first.start() : last.end()]
+            names = [name for name in _names_by_form().get(form, ()) if _occurs_once(tgt, name[1])]
+            if names and _occurs_once(src, form):
+                kind, tgt_form, is_spanish = names[0]
+                new = rng.choice(_names_by_kind()[kind, form == tgt_form])
+                new_src, new_tgt = new if is_spanish else new[::-1]
+                tgt = tgt.replace(tgt_form, new_tgt, 1)
+                swaps.append((first.start(), last.end(), new_src))
+                break
+    for start, end, new_src in reversed(swaps):
+        src = src[:start] + new_src + src[end:]
+    return src, tgt
+
+
+def uppercase(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Write both sides in capitals."""
+    return src.upper(), tgt.upper()
+
+
+def title_case(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Capitalise every word of both sides."""
+    src, tgt = (_FIRST_LETTER.sub(lambda m: m.group().upper(), text) for text in (src, tgt))
+    return src, tgt
+
+
+def insert_copies(src: str, tgt: str, rng: random.Random) -> SentencePair:
+    """Insert a token to copy, a slot or one spelt out, at the same place of both sides."""
+    if SLOT.search(src + tgt):
+        return src, tgt
+    is_verbatim = rng.random() < _VERBATIM
+    first, second = (_random_token(rng), _random_token(rng)) if is_verbatim else SLOTS[:2]
+    names = list(_shared_tokens(src, tgt))
+    place = rng.choice(("first", "last", "aside", "both", "around", "name"))
+    if place == "name" and names and not is_verbatim:
+        name = rng.choice(names)
+        marked = f"{first}{name}{second}"
+        return src.replace(name, marked, 1), tgt.replace(name, marked, 1)
+    if place in ("around", "name") and not is_verbatim:
+        return f"{first}{src}{second}", f"{first}{tgt}{second}"
+    separator = rng.choice((": ", " - ", " "))
+    if place in ("first", "both"):
+        src, tgt = first + separator + src, first + separator + tgt
+    if place == "first":
+        return src, tgt
+    token = {"both": f" {second}", "aside": f" ({first})"}.get(place, f" {first}")
+    src, tgt = (re.sub(r"(?=[.!?…]*$)", lambda _: token, text, count=1) for text in (src, tgt))
+    return src, tgt
+
+
+def _random_token(rng: random.Random) -> str:
+    """Return a random address, placeholder, number or code."""
 
     def word() -> str:
         return "".join(
@@ -271,3 +211,55 @@ def _made_up(rng: random.Random) -> str:
         lambda: rng.choice(_PLACEHOLDERS),
     )
     return kinds[rng.randrange(6)]()
+
+
+OMISSIONS: Mapping[str, Transform] = {  # what people leave out
+    "noise_accents": drop_accents, "noise_opening": drop_opening_marks,
+    "noise_stop": drop_final_stop, "noise_lower": lowercase,
+}  # fmt: skip
+PAIR_NOISE: Mapping[str, Transform] = {"noise_slots": insert_slots, "noise_typos": add_typos}
+BATCH_NOISE: Mapping[str, Transform | None] = {  # None: it takes several pairs
+    "noise_caps": uppercase, "noise_title": title_case, "noise_copied": insert_copies,
+    "noise_joined": None,
+}  # fmt: skip
+
+
+def sample_noise_share(config: NoiseConfig, rng: random.Random) -> float:
+    """Return the share of the batches with altered pairs if this batch is one of them, else 0.
+
+    Few longer pairs pad a whole batch, so that altered pairs are better kept together.
+    """
+    rates = (getattr(config, name) for name in (*PAIR_NOISE, *OMISSIONS, "noise_names"))
+    share = max(MIN_NOISY_BATCHES, *rates)
+    return share if rng.random() < share else 0.0
+
+
+def sample_pair_noise(config: NoiseConfig, share: float, rng: random.Random) -> list[Transform]:
+    """Sample the transforms of one pair, in order, in a batch that is one of `share` of them.
+
+    Who leaves out accents often leaves out capitals, too: every other time one random number
+    decides on all omissions. The rate of each remains what the settings say.
+    """
+    chosen = [
+        transform for name, transform in PAIR_NOISE.items()
+        if share * rng.random() < getattr(config, name)
+    ]  # fmt: skip
+    together = share * rng.random() if rng.random() < 0.5 else None
+    for name, transform in OMISSIONS.items():
+        number = share * rng.random() if together is None else together
+        if number < getattr(config, name):
+            chosen.append(transform)
+    # Sampled last, so that runs without it draw what they always drew; applied before any slots.
+    if config.noise_names and share * rng.random() < config.noise_names:
+        chosen.insert(0, replace_names)
+    return chosen
+
+
+def sample_batch_noise(config: NoiseConfig, rng: random.Random) -> str:
+    """Sample what is done to a whole batch: a name in `BATCH_NOISE`, or "" for nothing."""
+    number = rng.random()
+    for name in BATCH_NOISE:
+        number -= getattr(config, name)
+        if number < 0:
+            return name
+    return ""

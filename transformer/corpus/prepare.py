@@ -1,6 +1,6 @@
-"""From named sources to token ids on the disk: read, clean, deduplicate, tokenise, memory-map.
+"""Prepare a corpus: read, clean, deduplicate and tokenise named sources into a cache on disk.
 
-What comes out never lies in memory as a whole: a corpus larger than memory trains.
+The pairs are never in memory as a whole: a corpus larger than memory trains.
 """
 
 import contextlib
@@ -36,130 +36,142 @@ from transformer.config import (
     tags_of,
 )
 from transformer.corpus import cleaning
-from transformer.corpus.cleaning import NO_PAIR, SOURCE_MADE, TAGGED, TARGET_MADE, DropReason
+from transformer.corpus.cleaning import (
+    BAD_ROW,
+    SYNTHETIC_SOURCE,
+    SYNTHETIC_TARGET,
+    TAGGED,
+    DropReason,
+)
 from transformer.corpus.prepared import (
     REPORT,
     TOKENS,
     VOCABULARY,
     PreparedCorpus,
     Source,
-    is_whole,
-    note_sums,
+    is_intact,
     open_corpus,
     token_pairs,
+    write_checksums,
 )
-from transformer.corpus.readers import HUB, BadRow, Refused, moses_files, read_pairs
+from transformer.corpus.readers import HUB, BadRowError, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
 CACHE_FORMAT = 2  # part of every digest: raise it when rules of cleaning or the files change
-SKIP_BAD = "--skip-bad passes over such rows"
-EXAMPLES = 3  # dropped pairs that the report shows for each reason
-PARALLEL_FROM = 20_000  # pairs that are worth more than one process
-A_DAY = 24 * 60 * 60  # seconds: what is left of a preparation for so long was killed
+SKIP_BAD_HINT = "--skip-bad skips such rows"
+N_EXAMPLES = 3  # dropped pairs that the report shows for each reason
+MIN_PARALLEL = 20_000  # pairs that are worth more than one process
+STALE_SECONDS = 24 * 60 * 60  # age of a temporary folder whose process must have been killed
 logger = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
-def timed(work: str, log: Callable[[str], object], every: float = 10.0) -> Iterator[None]:
-    """Log what begins, each `every` seconds that it goes on, and in the end how long it took."""
+def log_duration(work: str, log: Callable[[str], object], every: float = 10.0) -> Iterator[None]:
+    """Log the begin of some work, its duration so far each `every` seconds, and its end."""
     start, ended = time.monotonic(), threading.Event()
 
-    def go_on() -> None:
+    def log_progress() -> None:
         while not ended.wait(every):
             log(f"{work}: {time.monotonic() - start:.0f} s so far")
 
     log(work)
-    watch = threading.Thread(target=go_on, daemon=True)
-    watch.start()
+    thread = threading.Thread(target=log_progress, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        watch.join()
+        thread.join()
     log(f"{work}: done in {time.monotonic() - start:.1f} s")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CacheKey:
-    """All that a cache depends on; its digest is the cache's name."""
+    """All that a cache depends on; its digest is the name of the cache."""
 
     specs: tuple[str, ...]
     langs: Direction
     config: CorpusConfig
     vocab_size: int
     max_len: int
-    held_out: frozenset[int]  # keys of the dev and test sides
+    held_out: frozenset[int]  # hashes of the texts of the dev and test sets
     tokenizer: Tokenizer | None
     both: bool = False  # each pair is read in both directions
 
     def digest(self) -> str:
-        """16 hexadecimal digits; a file counts by its size and date, not by its content."""
+        """Return 16 hexadecimal digits; of a file they depend on size and date, not content."""
         files = []
         for spec in self.specs:
-            for path in _files(spec, self.langs):
+            if spec.startswith(HUB):  # a local folder, or nothing
+                folder = Path(spec.removeprefix(HUB).split(":")[0])
+                paths: Sequence[Path] = sorted(p for p in folder.rglob("*") if p.is_file())
+            else:
+                paths = moses_files(spec, self.langs) or (Path(spec),)
+            for path in paths:
                 status = path.stat() if path.is_file() else None
                 files.append((spec, status and (status.st_size, status.st_mtime_ns)))
         model = hashlib.sha256(self.tokenizer.model).hexdigest() if self.tokenizer else None
         config = dataclasses.asdict(self.config) | {"workers": 0}
         for name in ("skip_bad", "columns", "swap"):
             if not config[name]:
-                del config[name]  # caches from before it came stay good
+                del config[name]  # so that caches of versions without them stay valid
         parts = [CACHE_FORMAT, files, self.langs, config, self.vocab_size, self.max_len]
         parts += ["both"] if self.both else []
         text = json.dumps([*parts, sorted(self.held_out), model])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _files(spec: str, langs: Direction) -> Sequence[Path]:
-    """What a source is read from; nothing where it lies on the hub."""
-    if spec.startswith(HUB):
-        folder = Path(spec.removeprefix(HUB).split(":")[0])
-        return sorted(path for path in folder.rglob("*") if path.is_file())
-    return moses_files(spec, langs) or (Path(spec),)
+def split_marker(text: str, side: int) -> tuple[str, int]:
+    """Split the marker off a side of a pair; return the text and the bits of `made` it means.
 
-
-def _read_all(
-    specs: Sequence[str], langs: Direction, config: CorpusConfig
-) -> Iterator[dict[str, Any]]:
-    empty = True
-    for number, spec in enumerate(specs):
-        refused: Refused = []
-        pairs = read_pairs(spec, *langs, refused if config.skip_bad else None, config)
-        for src, tgt in itertools.islice(pairs, config.max_pairs or None):
-            src, made_src = unmarked(cleaning.normalize(src), SOURCE_MADE)
-            tgt, made_tgt = unmarked(cleaning.normalize(tgt), TARGET_MADE)
-            yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
-            empty = False
-            yield from _drained(refused, number)
-        yield from _drained(refused, number)
-    if empty:
-        raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
-
-
-def _drained(refused: Refused, number: int) -> Iterator[dict[str, Any]]:
-    """The rows of a source that were passed over, to be counted and shown as the dropped are."""
-    while refused:
-        yield {"src": refused.pop(0), "tgt": "", "source": number, "made": NO_PAIR}
-
-
-def unmarked(text: str, side: int) -> tuple[str, int]:
-    """A side of a pair without its mark, and what the mark says: bits of `made`.
-
-    `<bt> ...` is machine-made text, never a target, and as a source told by a tag (Caswell et
-    al. 2019); `<copy> ...` is that without the tag, and may equal the other side.
+    `<bt> ...` is synthetic text, never trained on as a target, and as a source behind a tag
+    (Caswell et al. 2019). `<copy> ...` is the same without the tag, and may equal the other side.
     """
-    for mark, made in ((BACK_TRANSLATED, side | TAGGED), (COPIED, side)):
-        if text.startswith(mark):
-            return text.removeprefix(mark).lstrip(), made
+    for marker, made in ((BACK_TRANSLATED, side | TAGGED), (COPIED, side)):
+        if text.startswith(marker):
+            return text.removeprefix(marker).lstrip(), made
     return text, 0
 
 
-def _tokenise(rows: Mapping[str, list[Any]], tokenizer: Tokenizer) -> dict[str, Any]:
-    ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
-    for i, made in enumerate(rows["made"]):
-        if made & TAGGED:
-            ids["src" if made & SOURCE_MADE else "tgt"][i].insert(0, tokenizer.tag(BACK_TRANSLATED))
-    return {**ids, "made": rows["made"]}
+def _read_rows(
+    specs: Sequence[str], langs: Direction, config: CorpusConfig
+) -> Iterator[dict[str, Any]]:
+    """Yield the normalized pairs of all sources, and their bad rows if these are skipped."""
+    is_empty = True
+    for number, spec in enumerate(specs):
+        bad_rows: list[str] = []
+        pairs = read_pairs(spec, *langs, bad_rows if config.skip_bad else None, config)
+        for pair in itertools.chain(itertools.islice(pairs, config.max_pairs or None), [None]):
+            for message in bad_rows:
+                yield {"src": message, "tgt": "", "source": number, "made": BAD_ROW}
+            bad_rows.clear()
+            if pair is not None:
+                src, made_src = split_marker(cleaning.normalize(pair[0]), SYNTHETIC_SOURCE)
+                tgt, made_tgt = split_marker(cleaning.normalize(pair[1]), SYNTHETIC_TARGET)
+                yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
+                is_empty = False
+    if is_empty:
+        raise UserError(f"expected sentence pairs in {', '.join(specs)}, got none")
+
+
+def _load_pairs(
+    specs: Sequence[str], langs: Direction, config: CorpusConfig, folder: str
+) -> datasets.Dataset:
+    """Read all sources into a data set on disk."""
+    types = {"src": "string", "tgt": "string", "source": "int16", "made": "int8"}
+    features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
+    # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
+    arguments = {"specs": tuple(specs), "langs": langs, "config": config}
+    try:
+        return datasets.Dataset.from_generator(
+            _read_rows, features=features, cache_dir=folder, gen_kwargs=arguments
+        )
+    except datasets.exceptions.DatasetGenerationError as error:
+        if isinstance(error.__cause__, BadRowError):
+            raise UserError(f"{error.__cause__}; {SKIP_BAD_HINT}") from None
+        if isinstance(error.__cause__, UserError | OSError):
+            raise error.__cause__ from None
+        raise
 
 
 def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
@@ -167,38 +179,8 @@ def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *(batch[name] for batch in batches)])
 
 
-def _read_raw(
-    specs: Sequence[str], langs: Direction, config: CorpusConfig, folder: str
-) -> datasets.Dataset:
-    """All pairs of all sources on the disk, tidied, in their order."""
-    types = {"src": "string", "tgt": "string", "source": "int16", "made": "int8"}
-    features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
-    # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
-    arguments = {"specs": tuple(specs), "langs": langs, "config": config}
-    try:
-        return datasets.Dataset.from_generator(
-            _read_all, features=features, cache_dir=folder, gen_kwargs=arguments
-        )
-    except datasets.exceptions.DatasetGenerationError as error:
-        if isinstance(error.__cause__, BadRow):
-            raise UserError(f"{error.__cause__}; {SKIP_BAD}") from None
-        if isinstance(error.__cause__, UserError | OSError):
-            raise error.__cause__ from None
-        raise
-
-
-def _sentences(raw: datasets.Dataset, kept: NDArray[np.int64], limit: int) -> Iterator[str]:
-    """Both sides of evenly spread pairs, at most `limit` texts, none that a machine wrote."""
-    spread = kept[:: max(1, -(-2 * len(kept) // limit))]
-    for batch in raw.select(spread).iter(1000):
-        for name, side in (("src", SOURCE_MADE), ("tgt", TARGET_MADE)):
-            for text, made in zip(batch[name], batch["made"], strict=True):
-                if not made & side:
-                    yield text
-
-
-def _reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDArray[np.int8]:
-    """Why each pair is dropped, or DropReason.KEPT, before it is known how many pieces it has."""
+def _drop_reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDArray[np.int8]:
+    """Return why each pair is dropped, or KEPT, by all rules but its number of pieces."""
     arguments = {name: getattr(cache_key, name) for name in ("langs", "config", "held_out", "both")}
     judged = raw.map(functools.partial(cleaning.drop_reasons, **arguments), **options)
     reasons = _column(judged, "reason").astype(np.int8)
@@ -208,11 +190,39 @@ def _reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDAr
     return reasons
 
 
+def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheKey) -> Tokenizer:
+    """Train a tokeniser on both sides of evenly spread pairs, without synthetic text."""
+
+    def sentences() -> Iterator[str]:
+        spread = kept[:: max(1, -(-2 * len(kept) // key.config.tokenizer_sample))]
+        for batch in raw.select(spread).iter(1000):
+            for name, side in (("src", SYNTHETIC_SOURCE), ("tgt", SYNTHETIC_TARGET)):
+                for text, made in zip(batch[name], batch["made"], strict=True):
+                    if not made & side:
+                        yield text
+
+    with log_duration(f"making a vocabulary of {key.vocab_size:,} pieces", logger.info):
+        tags = tags_of(key.langs)
+        tokenizer = Tokenizer.train(sentences(), key.vocab_size, key.config.tokenizer, tags)
+    with contextlib.suppress(OSError, AttributeError):  # glibc keeps what the training freed
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    return tokenizer
+
+
+def _tokenise(rows: Mapping[str, list[Any]], tokenizer: Tokenizer) -> dict[str, Any]:
+    ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
+    for i, made in enumerate(rows["made"]):
+        if made & TAGGED:
+            side = "src" if made & SYNTHETIC_SOURCE else "tgt"
+            ids[side][i].insert(0, tokenizer.tag(BACK_TRANSLATED))
+    return {**ids, "made": rows["made"]}
+
+
 def _check_lengths(
     raw: datasets.Dataset, kept: NDArray[np.int64], lengths: NDArray[np.int64], max_len: int
 ) -> None:
-    n_long, worst = int((lengths > max_len).sum()), int(lengths.argmax())
-    if n_long:
+    if n_long := int((lengths > max_len).sum()):
+        worst = int(lengths.argmax())
         row = raw[int(kept[worst])]
         raise UserError(
             f"expected at most max_len = {max_len} pieces a side, end mark included; got "
@@ -221,82 +231,68 @@ def _check_lengths(
         )
 
 
-def _return_freed_memory() -> None:
-    """Gives back what the training of a vocabulary leaves with glibc's allocator."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def _examples(raw: datasets.Dataset, reasons: NDArray[np.int8]) -> dict[str, list[SentencePair]]:
-    examples = {}
-    for reason in DropReason:
-        rows = raw.select(np.flatnonzero(reasons == reason)[:EXAMPLES])
-        examples[reason.label] = [(row["src"], row["tgt"]) for row in rows]
-    return examples
-
-
-def _nothing_kept(reasons: NDArray[np.int8]) -> UserError:
-    return UserError(f"expected pairs worth keeping, got {cleaning.told(cleaning.counts(reasons))}")
+def _kept_rows(reasons: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the rows of the kept pairs; none is a UserError."""
+    kept = np.flatnonzero(reasons == DropReason.KEPT)
+    if not len(kept):
+        counts = cleaning.format_counts(cleaning.count_reasons(reasons))
+        raise UserError(f"expected pairs worth keeping, got {counts}")
+    return kept
 
 
 def _build(cache_key: CacheKey, work: Path) -> Path:
-    """The token cache, its report and its sums, in a folder within one of temporary files."""
+    """Build the cache in a folder within the temporary folder `work`; return the former."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
-    with timed("reading the corpus", logger.info):
-        raw = _read_raw(cache_key.specs, cache_key.langs, config, str(work))
+    with log_duration("reading the corpus", logger.info):
+        raw = _load_pairs(cache_key.specs, cache_key.langs, config, str(work))
     options = {
         "batched": True,
-        "num_proc": workers if len(raw) > PARALLEL_FROM else None,
+        "num_proc": workers if len(raw) > MIN_PARALLEL else None,
         "remove_columns": raw.column_names,
     }
-    with timed(f"cleaning {len(raw):,} pairs", logger.info):
-        reasons = _reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
-    kept = np.flatnonzero(reasons == DropReason.KEPT)
-    if not len(kept):
-        raise _nothing_kept(reasons)
-    sample, tags = _sentences(raw, kept, config.tokenizer_sample), tags_of(cache_key.langs)
-    tokenizer = cache_key.tokenizer
-    if tokenizer is None:
-        with timed(f"making a vocabulary of {cache_key.vocab_size:,} pieces", logger.info):
-            tokenizer = Tokenizer.train(sample, cache_key.vocab_size, config.tokenizer, tags)
-    _return_freed_memory()
+    with log_duration(f"cleaning {len(raw):,} pairs", logger.info):
+        reasons = _drop_reasons(raw, cache_key, cache_file_name=f"{work}/judged.arrow", **options)
+    kept = _kept_rows(reasons)
+    tokenizer = cache_key.tokenizer or _train_tokenizer(raw, kept, cache_key)
     ids = datasets.List(datasets.Value("uint16" if tokenizer.vocab_size <= 2**16 else "int32"))
-    with timed(f"cutting {len(kept):,} pairs into pieces", logger.info):
+    with log_duration(f"cutting {len(kept):,} pairs into pieces", logger.info):
         tokens = raw.select(kept).map(
             functools.partial(_tokenise, tokenizer=tokenizer),
             features=datasets.Features({"src": ids, "tgt": ids, "made": datasets.Value("int8")}),
             cache_file_name=f"{work}/tokens.arrow",
             **options,
         )
-    tag = int(cache_key.both)  # of a direction
-    lengths = np.maximum(*token_pairs(tokens.data).lengths) + tag
+    n_tags = int(cache_key.both)
+    lengths = np.maximum(*token_pairs(tokens.data).lengths) + n_tags
     if not config.drop_long:
         _check_lengths(raw, kept, lengths, cache_key.max_len)
     fits = lengths <= cache_key.max_len
     reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
-    if not fits.any():
-        raise _nothing_kept(reasons)
+    _kept_rows(reasons)
     folder = work / "whole"
     tokens.select(np.flatnonzero(fits)).save_to_disk(folder / TOKENS)
     (folder / VOCABULARY).write_bytes(tokenizer.model)
-    source, examples = _column(raw, "source"), _examples(raw, reasons)
-    told = cleaning.report(cache_key.specs, reasons, source, examples)
-    text = json.dumps(told, ensure_ascii=False, indent=2)
+    examples = {}
+    for reason in DropReason:
+        rows = raw.select(np.flatnonzero(reasons == reason)[:N_EXAMPLES])
+        examples[reason.label] = [(row["src"], row["tgt"]) for row in rows]
+    report = cleaning.make_report(cache_key.specs, reasons, _column(raw, "source"), examples)
+    text = json.dumps(report, ensure_ascii=False, indent=2)
     (folder / REPORT).write_text(text + "\n", encoding="utf-8")
-    note_sums(folder)
+    write_checksums(folder)
     return folder
 
 
-def _prepare(cache_key: CacheKey, folder: Path) -> None:
-    """Makes a cache, whole or not at all; leaves nothing else, not even of a killed process."""
+def _make_cache(cache_key: CacheKey, folder: Path) -> None:
+    """Build a cache atomically; remove temporary folders, of killed processes too."""
     for path in folder.parent.glob(".work-*"):
-        if time.time() - path.stat().st_mtime > A_DAY:
+        if time.time() - path.stat().st_mtime > STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
         new = _build(cache_key, Path(work))
-        if folder.exists() and not is_whole(folder):  # looked at again: another may have mended it
+        if folder.exists() and not is_intact(folder):  # unless another process has repaired it
             folder.rename(Path(work, "damaged"))
         try:
             new.rename(folder)
@@ -314,23 +310,23 @@ def prepare(
     cache: Path,
     tokenizer: Tokenizer | None = None,
 ) -> PreparedCorpus:
-    """Makes the token cache of these sources below `cache`, or opens the one made before.
+    """Open the token cache of the sources below `cache`; build it first if it is not there.
 
-    Of two directions, the first and its reverse, each source begins with the tag of its own.
-    Pairs with a side that stands in `held_out` (dev and test sets) are dropped. Without a
+    With two directions, one and its reverse, a source begins with the tag of its direction.
+    Pairs with a side that occurs in `held_out` (dev and test sets) are dropped. Without a
     tokeniser one is trained on the kept pairs. Defects of the sources are UserErrors; the cache
-    appears whole or not at all.
+    is written atomically.
     """
     texts = (cleaning.dedup_text(cleaning.normalize(text)) for pair in held_out for text in pair)
     specs = tuple(source.spec for source in sources)
     sizes = model.vocab_size, model.max_len
     langs, both = directions[0], len(directions) > 1
-    held_out_keys = frozenset(map(cleaning.key, texts))
-    cache_key = CacheKey(specs, langs, config, *sizes, held_out_keys, tokenizer, both)
+    hashes = frozenset(map(cleaning.text_hash, texts))
+    cache_key = CacheKey(specs, langs, config, *sizes, hashes, tokenizer, both)
     folder = cache / cache_key.digest()
-    if not is_whole(folder):
+    if not is_intact(folder):
         if folder.exists():
             logger.warning("%s is damaged: the corpus is prepared anew", folder)
         with able_to(f"prepare the corpus in {folder}"):
-            _prepare(cache_key, folder)
+            _make_cache(cache_key, folder)
     return open_corpus(folder, sources, langs, both)

@@ -1,6 +1,8 @@
-"""Parallel text read pair by pair: TSV, CSV, JSON lines, Moses pairs, TMX, Parquet, the hub.
+"""Read parallel text: TSV, CSV, JSON lines, Moses pairs, TMX, Parquet, data sets of the hub.
 
-Every reader yields (source, target) texts as they stand in the file and never holds it whole.
+Every reader yields (source, target) texts as they stand in the file, and holds no file in memory.
+A row that is no pair raises a BadRowError; given a list `bad_rows`, the reader skips the row and
+appends to the list what is wrong with it.
 """
 
 import argparse
@@ -21,66 +23,39 @@ from pathlib import Path
 from typing import IO, Any
 
 from transformer.config import ColumnConfig, Direction, SentencePair, UserError
-from transformer.corpus.columns import bare_code, column, exchange_if_swapped, find_columns
-from transformer.files import open_regular, write_text
+from transformer.corpus.columns import (
+    exchange_if_swapped,
+    find_column,
+    find_columns,
+    primary_subtag,
+)
+from transformer.files import is_windows_1252, open_regular, write_text
 
 Pairs = Iterator[SentencePair]
-Refused = list[str]  # what is said of rows that are no pairs and are passed over
-HUB = "hub:"  # begins the spec of a source that `datasets` finds by its name
+BadRows = list[str] | None  # None: a bad row is an error
+Columns = tuple[str, ...]  # names of the source and target columns, if requested
+HUB = "hub:"  # prefix of a source that `datasets` finds by its name
+TEXT_SUFFIXES = (".txt", ".txt.gz", ".parquet")
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-BREAKS = re.compile("[\t\n\r]+")
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can spell one; no text holds it
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which JSON can spell
 DELIMITERS = ",;\t"  # of a .csv file
+SAMPLE_BYTES = 2**16  # by which an encoding is guessed
 DEFAULT_COLUMNS = ColumnConfig()
 
 
-class BadRow(UserError):
-    """A row that is no pair, among others that may be."""
+class BadRowError(UserError):
+    """A row is no sentence pair; other rows of the source may be."""
 
 
-def refuse(message: str, refused: Refused | None) -> None:
-    """Notes a row that is no pair, to be passed over; without a list it is an error."""
-    if refused is None:
-        raise BadRow(message)
-    refused.append(message)
-
-
-def pick(row: Any, langs: Direction, where: str, wanted: tuple[str, ...] = ()) -> SentencePair:
-    """The two texts of a record: in a `translation` object, or in columns (`find_columns`)."""
-    fields = row.get("translation", row) if isinstance(row, Mapping) else row
-    if isinstance(fields, str) and find_columns(tuple(row), langs, wanted):
-        fields = row  # where the target's column has that name
-    if not isinstance(fields, Mapping):
-        raise BadRow(
-            f"{where}: expected a translation with {langs[0]!r} and {langs[1]!r}, got {fields!r}"
-        )
-    src, tgt = map(fields.get, find_columns(tuple(fields), langs, wanted) or (None, None))
-    if not (isinstance(src, str) and isinstance(tgt, str)):
-        raise BadRow(
-            f"{where}: expected text under {langs[0]!r} and {langs[1]!r}, "
-            f"got {', '.join(f'{k!r}: {type(v).__name__}' for k, v in fields.items())}"
-        )
-    return HALF_CHARACTER.sub("\ufffd", src), HALF_CHARACTER.sub("\ufffd", tgt)
-
-
-def _picked(
-    rows: Iterable[tuple[str, Any]],
-    langs: Direction,
-    refused: Refused | None,
-    wanted: tuple[str, ...],
-) -> Pairs:
-    """The texts of records with the place of each; those that have none are refused."""
-    for where, row in rows:
-        try:
-            yield pick(row, langs, where, wanted)
-        except BadRow as error:
-            refuse(str(error), refused)
+def _skip_or_raise(message: str, bad_rows: BadRows) -> None:
+    if bad_rows is None:
+        raise BadRowError(message)
+    bad_rows.append(message)
 
 
 @contextlib.contextmanager
 def open_binary(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file, unpacking it where its name ends in .gz; a missing file is a UserError."""
+    """Open a file, decompressed where its name ends in .gz; raise a UserError if that fails."""
     try:
         with (
             open_regular(path) as raw,
@@ -95,32 +70,36 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise UserError(f"expected a file that can be read: {error}") from error
 
 
-def lines(path: Path, refused: Refused | None = None) -> Iterator[str]:
-    """The lines of a file in UTF-8, or in UTF-16 with its mark, without their ends.
+def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8, or in UTF-16 with a byte order mark, without their ends.
 
-    Only a line feed ends a line. One that is not UTF-8 is refused, and empty.
+    Only a line feed ends a line. A line that is not UTF-8 is a bad row, and yielded as "".
     """
     with open_binary(path) as file:
         head = file.peek(2)[:2] if isinstance(file, io.BufferedReader | gzip.GzipFile) else b""
-        if head in UTF_16:
+        if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield from _utf_16_lines(path, file)
             return
+        is_ascii = True  # so far
         for number, raw in enumerate(file, 1):
             try:
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                is_ascii = is_ascii and line.isascii()
             except UnicodeDecodeError as error:
-                refuse(
-                    f"{path}, line {number}: expected UTF-8 text: {error}. If it was saved as "
-                    "Latin-1 or Windows-1252, convert it: iconv -f cp1252 -t utf-8", refused
-                )  # fmt: skip
-                text = ""
+                place, line = f"{path}, line {number}: expected UTF-8 text", ""
+                if bad_rows is None and is_ascii and is_windows_1252(raw + file.read(SAMPLE_BYTES)):
+                    raise UserError(
+                        f"{place}, got what reads like Windows-1252 (Latin-1). Convert the file: "
+                        f"iconv -f windows-1252 -t utf-8 {path} > utf-8{path.suffix}"
+                    ) from error
+                _skip_or_raise(f"{place}: {error}", bad_rows)
             if number == 1 and 3 * raw.count(0) > len(raw):
                 raise UserError(f"expected UTF-8 text in {path}, got UTF-16: save it as UTF-8")
-            yield text.removesuffix("\n").removesuffix("\r")
+            yield line.removesuffix("\n").removesuffix("\r")
 
 
 def _utf_16_lines(path: Path, file: IO[bytes]) -> Iterator[str]:
-    """What spreadsheets call Unicode text; bytes that are none are a UserError."""
+    """Yield the lines of what spreadsheets call Unicode text."""
     try:
         with io.TextIOWrapper(file, "utf-16", newline="\n") as text:
             for line in text:
@@ -129,69 +108,97 @@ def _utf_16_lines(path: Path, file: IO[bytes]) -> Iterator[str]:
         raise UserError(f"expected UTF-16 text in {path}: {error}; save it as UTF-8") from error
 
 
-def read_json_lines(
-    path: Path, langs: Direction, refused: Refused | None = None, wanted: tuple[str, ...] = ()
-) -> Pairs:
-    """One JSON object a line, laid out as on the hub or flat."""
-    for number, line in enumerate(lines(path, refused), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
+def pair_from_record(
+    record: Any, langs: Direction, place: str, columns: Columns = ()
+) -> SentencePair:
+    """Return the two texts of a record, or of the object `translation` in it (`find_columns`).
+
+    Raise a BadRowError, which names the `place` of the record, if it has no such texts.
+    """
+    fields = record.get("translation", record) if isinstance(record, Mapping) else record
+    if isinstance(fields, str) and find_columns(tuple(record), langs, columns):
+        fields = record  # the target column has that name
+    if not isinstance(fields, Mapping):
+        raise BadRowError(
+            f"{place}: expected a translation with {langs[0]!r} and {langs[1]!r}, got {fields!r}"
+        )
+    src, tgt = map(fields.get, find_columns(tuple(fields), langs, columns) or (None, None))
+    if not (isinstance(src, str) and isinstance(tgt, str)):
+        raise BadRowError(
+            f"{place}: expected text under {langs[0]!r} and {langs[1]!r}, "
+            f"got {', '.join(f'{k!r}: {type(v).__name__}' for k, v in fields.items())}"
+        )
+    return SURROGATE.sub("\ufffd", src), SURROGATE.sub("\ufffd", tgt)
+
+
+def _pairs_from_records(
+    records: Iterable[tuple[str, Any]], langs: Direction, bad_rows: BadRows,
+    columns: Columns,
+) -> Pairs:  # fmt: skip
+    """Yield the pairs of records, each given with its place."""
+    for place, record in records:
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            refuse(f"{where}: expected a JSON object: {error}", refused)
-            continue
-        yield from _picked([(where, row)], langs, refused, wanted)
+            yield pair_from_record(record, langs, place, columns)
+        except BadRowError as error:
+            _skip_or_raise(str(error), bad_rows)
+
+
+def read_json_lines(
+    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
+) -> Pairs:
+    """Read one JSON object a line, with the texts in it or in its object `translation`."""
+
+    def records() -> Iterator[tuple[str, Any]]:
+        for number, line in enumerate(iter_lines(path, bad_rows), 1):
+            place = f"{path}, line {number}"
+            try:
+                if line.strip():
+                    yield place, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                _skip_or_raise(f"{place}: expected a JSON object: {error}", bad_rows)
+
+    return _pairs_from_records(records(), langs, bad_rows, columns)
 
 
 def read_tsv(
-    path: Path, langs: Direction, refused: Refused | None = None, wanted: tuple[str, ...] = ()
+    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
 ) -> Pairs:
-    """Tab-separated columns under a first line that names them (`find_columns`)."""
-    rows = (line.split("\t") for line in lines(path, refused))
-    numbered = enumerate(rows, 1)
-    header = next(numbered, (1, []))[1]
-    yield from _table(numbered, path, header, langs, refused, wanted)
+    """Read tab-separated columns under a header that names them (`find_columns`)."""
+    rows = (line.split("\t") for line in iter_lines(path, bad_rows))
+    return _pairs_from_table(enumerate(rows, 1), path, langs, bad_rows, columns)
 
 
 def read_csv(
-    path: Path, langs: Direction, refused: Refused | None = None, wanted: tuple[str, ...] = ()
+    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
 ) -> Pairs:
-    """Columns between commas or semicolons, quoted where need be, under a line of their names."""
-    text = lines(path, refused)
-    first = next(text, "")
-    by_delimiter = {mark: next(csv.reader([first], delimiter=mark), []) for mark in DELIMITERS}
-    delimiter = max(by_delimiter, key=lambda mark: len(by_delimiter[mark]))
-    reader = csv.reader((f"{line}\n" for line in text), delimiter=delimiter)
+    """Read columns separated by commas, semicolons or tabs, quoted or not, under a header."""
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
-        while True:
-            number = reader.line_num + 2  # where the row begins
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise UserError(
-                    f"{path}, line {number}: expected CSV: {error}; is a quotation mark left open?"
-                ) from error
-            if row:  # and no empty line
-                yield number, row
+        lines, number = iter_lines(path, bad_rows), 1
+        try:
+            first = next(lines, "")
+            widths = {mark: len(next(csv.reader([first], delimiter=mark))) for mark in DELIMITERS}
+            text = (f"{line}\n" for line in itertools.chain([first], lines))
+            reader = csv.reader(text, delimiter=max(widths, key=widths.__getitem__))
+            for row in reader:
+                if row:  # and no empty line
+                    yield number, row
+                number = reader.line_num + 1  # that the next row begins with
+        except csv.Error as error:
+            raise UserError(
+                f"{path}, line {number}: expected CSV: {error}; is a quotation mark left open?"
+            ) from error
 
-    yield from _table(rows(), path, by_delimiter[delimiter], langs, refused, wanted)
+    return _pairs_from_table(rows(), path, langs, bad_rows, columns)
 
 
-def _table(
-    rows: Iterable[tuple[int, Sequence[str]]],
-    path: Path,
-    header: Sequence[str],
-    langs: Direction,
-    refused: Refused | None,
-    wanted: tuple[str, ...],
-) -> Pairs:
-    """The pairs of numbered rows below a header that names their columns."""
-    found = find_columns(tuple(header), langs, wanted)
+def _pairs_from_table(
+    rows: Iterator[tuple[int, Sequence[str]]], path: Path, langs: Direction,
+    bad_rows: BadRows, columns: Columns,
+) -> Pairs:  # fmt: skip
+    """Yield the pairs of the rows below a header; each row comes with its line number."""
+    header = next(rows, (1, []))[1]
+    found = find_columns(tuple(header), langs, columns)
     if found is None:
         raise UserError(
             f"{path}, line 1: expected a header with the columns {langs[0]!r} and {langs[1]!r}, "
@@ -201,32 +208,30 @@ def _table(
     for number, row in rows:
         if len(row) == len(header):
             yield row[src], row[tgt]
-        elif refused is None or row != [""]:  # an empty line is nothing, or refused already
-            where = f"{path}, line {number}"
-            refuse(f"{where}: expected {len(header)} columns, got {len(row)}", refused)
+        elif bad_rows is None or row != [""]:  # an empty line, or a bad row already
+            message = f"{path}, line {number}: expected {len(header)} columns, got {len(row)}"
+            _skip_or_raise(message, bad_rows)
 
 
 def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
-    """The two files that a Moses spec names: `a.es,a.en`, `a.es` or `a`; None where it is none."""
-    given = [part.strip() for part in spec.split(",")]
-    stems = [name.removesuffix(".gz") for name in given]
-    if len(given) == 2:
-        named = {
-            stem.rpartition(".")[2]: Path(name) for stem, name in zip(stems, given, strict=True)
-        }
-        found = [column(named, lang) for lang in langs]
-        paths = [named[end] if end is not None else None for end in found]
+    """Return the two files that a Moses spec names: `a.es,a.en`, `a.es` or `a`; else None."""
+    names = [part.strip() for part in spec.split(",")]
+    paths: list[Path | None]
+    if len(names) == 2:
+        by_code = {name.removesuffix(".gz").rpartition(".")[2]: Path(name) for name in names}
+        paths = [by_code.get(find_column(by_code, lang) or "") for lang in langs]
     else:
-        ends = tuple(f".{lang}" for lang in langs)
-        prefix = stems[0].rpartition(".")[0] if stems[0].endswith(ends) else stems[0]
-        tries = [(Path(prefix + end), Path(prefix + end + ".gz")) for end in ends]
-        paths = [next((path for path in two if path.is_file()), None) for two in tries]
-    return (paths[0], paths[1]) if paths[0] and paths[1] else None
+        stem, endings = names[0].removesuffix(".gz"), [f".{lang}" for lang in langs]
+        prefix = stem.rpartition(".")[0] if stem.endswith(tuple(endings)) else stem
+        tries = [[Path(prefix + ending), Path(f"{prefix}{ending}.gz")] for ending in endings]
+        paths = [next(filter(Path.is_file, two), None) for two in tries]
+    src, tgt = paths
+    return (src, tgt) if src and tgt else None
 
 
-def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Pairs:
-    """Two files, line by line; another number of lines in one of them is a UserError."""
-    both = itertools.zip_longest(*(lines(path, refused) for path in paths))
+def read_moses(paths: tuple[Path, Path], bad_rows: BadRows = None) -> Pairs:
+    """Read two files line by line; a different number of lines is a UserError."""
+    both = itertools.zip_longest(*(iter_lines(path, bad_rows) for path in paths))
     for number, (src, tgt) in enumerate(both, 1):
         if src is None or tgt is None:
             short = paths[0] if src is None else paths[1]
@@ -238,12 +243,12 @@ def read_moses(paths: tuple[Path, Path], refused: Refused | None = None) -> Pair
 
 
 def read_tmx(
-    path: Path, langs: Direction, refused: Refused | None = None, wanted: tuple[str, ...] = ()
+    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
 ) -> Pairs:
-    """Translation memory exchange: the two languages' segments of each unit, mark-up left out.
+    """Read the segments of two languages in each unit of a translation memory, without mark-up.
 
-    A unit without one of the languages is passed over, as is what inline tags hold, save `hi`;
-    XML with a defect is one as a whole.
+    A unit that lacks one of the languages is skipped, as is the content of inline tags but `hi`.
+    Broken XML is a UserError.
     """
     with open_binary(path) as file:
         try:
@@ -255,31 +260,33 @@ def read_tmx(
 def _tmx_pairs(file: IO[bytes], langs: Direction, path: Path) -> Pairs:
     events = ET.iterparse(file, events=("start", "end"))
     parent = next(events)[1]
-    others: dict[str, str] | None = {}
+    is_empty, other_codes = True, dict[str, None]()
     for event, element in events:
         name = element.tag.rpartition("}")[2]
         if event == "start" and name == "body":
             parent = element
         elif event == "end" and name == "tu":
-            texts = _segments(element)
+            segments = {
+                variant.get(XML_LANG) or variant.get("lang") or "": segment
+                for variant in element.iterfind("{*}tuv")
+                if (segment := variant.find("{*}seg")) is not None
+            }
+            texts = {primary_subtag(code): _text(segment) for code, segment in segments.items()}
             if langs[0] in texts and langs[1] in texts:
-                others = None
+                is_empty = False
                 yield texts[langs[0]], texts[langs[1]]
-            others = None if others is None else {**others, **texts}
+            elif is_empty:
+                other_codes.update(dict.fromkeys(segments))
             parent.clear()  # or the tree of the whole file stays in memory
-    if others:
-        raise UserError(f"{path}: expected units in {', '.join(langs)}, got {', '.join(others)}")
-
-
-def _segments(unit: ET.Element) -> dict[str, str]:
-    """The text in each language of a unit, by its code without a region."""
-    variants = unit.iterfind("{*}tuv")
-    named = ((v.get(XML_LANG) or v.get("lang") or "", v.find("{*}seg")) for v in variants)
-    return {bare_code(code): _text(segment) for code, segment in named if segment is not None}
+    if is_empty and other_codes:
+        raise UserError(
+            f"{path}: expected units in {' and '.join(langs)}, got the language codes "
+            f"{', '.join(other_codes)}; --from and --to name other languages"
+        )
 
 
 def _text(element: ET.Element) -> str:
-    """What is written in a segment: inline tags hold codes of another format, only `hi` text."""
+    """Return the text of a segment: inline tags hold codes of another format, only `hi` text."""
     text = element.text or ""
     for child in element:
         text += _text(child) if child.tag.rpartition("}")[2] == "hi" else ""
@@ -287,44 +294,45 @@ def _text(element: ET.Element) -> str:
     return text
 
 
-def _read_hub(
-    spec: str, langs: Direction, refused: Refused | None, wanted: tuple[str, ...]
-) -> Pairs:
-    """`NAME[:CONFIG[:SPLIT]]`, streamed; a local folder laid out as on the hub does as well."""
-    name, config, split = (*spec.split(":"), "", "")[:3]
-    what = f"a hub data set hub:{spec}"
+def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
+    """Read `hub:NAME[:CONFIG[:SPLIT]]`, streamed; NAME may be a folder laid out as on the hub."""
+    import datasets  # takes half a second
+
+    name, config, split = (*spec.removeprefix(HUB).split(":"), "", "")[:3]
     if not name:
-        raise UserError(f"expected a hub data set hub:NAME:CONFIG, got hub:{spec}")
-    rows = enumerate(_streamed(what, name, config or None, split=split or "train"), 1)
-    yield from _picked(((f"hub:{spec}, row {n}", row) for n, row in rows), langs, refused, wanted)
-
-
-def _read_parquet(
-    path: Path, langs: Direction, refused: Refused | None, wanted: tuple[str, ...]
-) -> Pairs:
-    """A Parquet file, streamed; a gzipped one is unpacked among the temporary files first."""
-    with tempfile.TemporaryDirectory() as folder:
-        plain = path
-        with open_binary(path) as packed:  # where it cannot be read, this says so
-            if path.suffix == ".gz":
-                plain = Path(folder) / "plain.parquet"
-                with plain.open("wb") as file:
-                    shutil.copyfileobj(packed, file)
-        rows = enumerate(_streamed(f"Parquet in {path}", "parquet", data_files=str(plain)), 1)
-        yield from _picked(((f"{path}, row {n}", row) for n, row in rows), langs, refused, wanted)
-
-
-def _streamed(what: str, *names: str | None, split: str = "train", **options: Any) -> Iterator[Any]:
-    """The rows of a data set, one by one; what is none is a UserError."""
-    import datasets  # half a second, and only Parquet and the hub need it
-
+        raise UserError(f"expected a hub data set hub:NAME:CONFIG, got {spec}")
     try:
-        yield from datasets.load_dataset(*names, split=split, streaming=True, **options)
+        records = datasets.load_dataset(
+            name, config or None, split=split or "train", streaming=True
+        )
+        numbered = ((f"{spec}, row {n}", record) for n, record in enumerate(records, 1))
+        yield from _pairs_from_records(numbered, langs, bad_rows, columns)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        raise UserError(f"expected {what}: {error}") from error
+        raise UserError(f"expected a hub data set {spec}: {error}") from error
 
 
-Reader = Callable[[Path, Direction, Refused | None, tuple[str, ...]], Pairs]
+def _parquet_records(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a Parquet file, each with its place; a defect is a UserError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open_binary(path) as file, tempfile.TemporaryFile() as unpacked:
+        if path.suffix == ".gz":
+            shutil.copyfileobj(file, unpacked)
+        try:
+            batches = pq.ParquetFile(unpacked if path.suffix == ".gz" else file).iter_batches()
+            records = (record for batch in batches for record in batch.to_pylist())
+            for number, record in enumerate(records, 1):
+                yield f"{path}, row {number}", record
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise UserError(f"expected {expected} in {path}: {error}") from error
+
+
+def _read_parquet(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
+    return _pairs_from_records(_parquet_records(path, "Parquet"), langs, bad_rows, columns)
+
+
+Reader = Callable[[Path, Direction, BadRows, Columns], Pairs]
 READERS: Mapping[str, Reader] = {
     ".parquet": _read_parquet,
     ".jsonl": read_json_lines,
@@ -336,65 +344,55 @@ READERS: Mapping[str, Reader] = {
 
 
 def read_pairs(
-    spec: str, src_lang: str, tgt_lang: str, refused: Refused | None = None,
+    spec: str, src_lang: str, tgt_lang: str, bad_rows: BadRows = None,
     config: ColumnConfig = DEFAULT_COLUMNS,
 ) -> Pairs:  # fmt: skip
-    """The (source, target) texts of a source, one by one, as they stand in it.
-
-    A row that is no pair is a BadRow; or, given a list, it is passed over and told of there.
+    """Read the (source, target) texts of a source one by one; defects are UserErrors.
 
     A spec is a .parquet, .jsonl, .tsv, .csv or .tmx file, a Moses pair (`corpus.es,corpus.en`, or
-    `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. Defects are UserErrors.
+    `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`.
     """
     langs = (src_lang, tgt_lang)
-    pairs = _open_source(spec, langs, refused, config.columns)
+    suffix = Path(spec.removesuffix(".gz")).suffix
+    if spec.startswith(HUB):
+        pairs = _read_hub(spec, langs, bad_rows, config.columns)
+    elif suffix in READERS:
+        pairs = READERS[suffix](Path(spec), langs, bad_rows, config.columns)
+    elif files := moses_files(spec, langs):
+        pairs = read_moses(files, bad_rows)
+    else:
+        raise UserError(
+            f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "
+            f"corpus.{src_lang},corpus.{tgt_lang}, or hub:NAME:CONFIG), got {spec!r}"
+        )
     return exchange_if_swapped(pairs, langs) if config.swap else pairs
 
 
-def _open_source(
-    spec: str, langs: Direction, refused: Refused | None, wanted: tuple[str, ...]
-) -> Pairs:
-    if spec.startswith(HUB):
-        return _read_hub(spec.removeprefix(HUB), langs, refused, wanted)
-    suffix = Path(spec.removesuffix(".gz")).suffix
-    if suffix in READERS:
-        return READERS[suffix](Path(spec), langs, refused, wanted)
-    files = moses_files(spec, langs)
-    if files is None:
-        raise UserError(
-            f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "
-            f"corpus.{langs[0]},corpus.{langs[1]}, or hub:NAME:CONFIG), got {spec!r}"
-        )
-    return read_moses(files, refused)
-
-
-TEXT_ENDINGS = (".txt", ".txt.gz", ".parquet")
-
-
 def read_texts(path: Path) -> Iterator[str]:
-    """Text in one language: the lines of a .txt file, or the column `text` of a Parquet file."""
+    """Read text in one language: lines of a .txt file, or the column `text` of a Parquet file."""
     if path.suffix != ".parquet":
-        yield from lines(path)
+        yield from iter_lines(path)
         return
-    what = f"Parquet with a column `text` in {path}"
-    for row in _streamed(what, "parquet", data_files=str(path)):
-        if not isinstance(row.get("text"), str):
-            raise UserError(f"expected {what}, got {', '.join(row)}")
-        yield HALF_CHARACTER.sub("\ufffd", row["text"])
+    expected = "Parquet with a column `text`"
+    for _, record in _parquet_records(path, expected):
+        if not isinstance(record.get("text"), str):
+            raise UserError(f"expected {expected} in {path}, got {', '.join(record)}")
+        yield SURROGATE.sub("\ufffd", record["text"])
 
 
-def tsv(name: str) -> Path:
-    """The value of a flag that names a corpus to write; refused before any work is done."""
+def tsv_path(name: str) -> Path:
+    """Parse a flag that names a .tsv file to write."""
     if not name.endswith(".tsv"):
         raise argparse.ArgumentTypeError(f"expected a name that ends in .tsv, got {name}")
     return Path(name)
 
 
-def as_tsv(langs: Direction, pairs: Iterable[SentencePair]) -> str:
-    """Pairs as TSV with a header of language codes; tabs and line breaks become blanks."""
-    return "".join(f"{BREAKS.sub(' ', s)}\t{BREAKS.sub(' ', t)}\n" for s, t in [langs, *pairs])
+def format_tsv(langs: Direction, pairs: Iterable[SentencePair]) -> str:
+    """Return pairs as TSV with a header of language codes; tabs and line breaks become spaces."""
+    rows = ((re.sub("[\t\n\r]+", " ", text) for text in pair) for pair in (langs, *pairs))
+    return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def write_tsv(path: Path, langs: Direction, pairs: Iterable[SentencePair]) -> None:
-    """Writes a whole corpus or nothing."""
-    write_text(path, as_tsv(langs, pairs))
+    """Write pairs as TSV, atomically."""
+    write_text(path, format_tsv(langs, pairs))

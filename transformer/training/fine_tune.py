@@ -16,10 +16,10 @@ from torch import Tensor
 from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import CARD, find, read_config, read_json
 from transformer.config import SentencePair, UserError
-from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, key, normalize
-from transformer.corpus.prepare import SKIP_BAD
+from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, normalize, text_hash
+from transformer.corpus.prepare import SKIP_BAD_HINT
 from transformer.corpus.prepared import Source
-from transformer.corpus.readers import BadRow, Refused, read_pairs, write_tsv
+from transformer.corpus.readers import BadRowError, BadRows, read_pairs, write_tsv
 from transformer.files import write_text
 from transformer.training.run import BEST, LAST, StopReason
 from transformer.training.runtime import is_main_process
@@ -76,13 +76,13 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
 
 def _own_pairs(run: TrainRequest) -> list[SentencePair]:
     """Read the pairs of own text that cleaning keeps, without duplicates."""
-    refused: Refused | None = [] if run.corpus.skip_bad else None
+    bad_rows: BadRows = [] if run.corpus.skip_bad else None
     specs = [Source.parse(text).spec for text in run.train]
-    pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, refused, run.corpus))
+    pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, bad_rows, run.corpus))
     try:
         tidy = dict.fromkeys((normalize(src), normalize(tgt)) for src, tgt in pairs)
-    except BadRow as error:
-        raise UserError(f"{error}; {SKIP_BAD}") from error
+    except BadRowError as error:
+        raise UserError(f"{error}; {SKIP_BAD_HINT}") from error
     return [p for p in tidy if drop_reason(*p, run.langs, run.corpus) is DropReason.KEPT]
 
 
@@ -91,7 +91,7 @@ def _held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
     path = run.output / HELD_OUT
     if not path.exists():
         number = min(MAX_HELD_OUT, len(own) // 10)
-        chosen = sorted(own, key=lambda pair: key(dedup_text(pair[0])))[:number]
+        chosen = sorted(own, key=lambda pair: text_hash(dedup_text(pair[0])))[:number]
         run.output.mkdir(parents=True, exist_ok=True)
         write_tsv(path, run.langs, chosen)
     return str(path)

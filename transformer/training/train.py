@@ -24,10 +24,10 @@ from transformer.config import (
     UserError,
     model_config,
 )
-from transformer.corpus.cleaning import DropReason, told
-from transformer.corpus.columns import SAMPLE, swapped_languages
+from transformer.corpus.cleaning import DropReason, format_counts
+from transformer.corpus.columns import SAMPLE_SIZE, swapped_languages
 from transformer.corpus.prepared import PreparedCorpus, PreparedFolder, Source, export, open_corpus
-from transformer.corpus.readers import HUB, as_tsv, read_pairs
+from transformer.corpus.readers import HUB, format_tsv, read_pairs
 from transformer.files import locked, write_text
 from transformer.training.run import BEST, RUN, StopReason, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
@@ -139,7 +139,7 @@ def prepare_only(request: TrainRequest) -> None:
     values = {"langs": request.langs, "both": request.both, "max_len": model.max_len,
               "sources": request.train}  # fmt: skip
     sets = {
-        kind: [as_tsv(request.langs, _read_all((spec,), request)) for spec in specs]
+        kind: [format_tsv(request.langs, _read_all((spec,), request)) for spec in specs]
         for kind, specs in (("dev", request.dev), ("test", request.test))
     }
     export(data, request.prepared, values, sets)
@@ -281,7 +281,7 @@ def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]
 
 def _log_corpus(data: PreparedCorpus) -> None:
     for source in data.report["sources"]:
-        logger.info("corpus %s: %s", source["spec"], told(source["counts"]))
+        logger.info("corpus %s: %s", source["spec"], format_counts(source["counts"]))
     for text, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
         logger.warning("passed over: %s", text)
 
@@ -292,7 +292,7 @@ def _check_columns(spec: str, request: TrainRequest) -> None:
     if spec.startswith(HUB):
         return
     as_named = ColumnConfig(columns=columns.columns)
-    first = [*itertools.islice(read_pairs(spec, *langs, [], as_named), SAMPLE)]
+    first = [*itertools.islice(read_pairs(spec, *langs, [], as_named), SAMPLE_SIZE)]
     found = swapped_languages(first, langs)
     if found and columns.swap:
         logger.warning("%s: its columns read like %s and are exchanged", spec, found)

@@ -138,7 +138,7 @@ def test_a_state_that_no_run_was_in_is_named(changes: dict[str, Any], tmp_path: 
     path.write_text(json.dumps(dataclasses.asdict(state) | changes))
     name = next(iter(changes))
     with pytest.raises(
-        UserError, match=rf"where training stands in .*\.json, got {name} .{{0,40}}$"
+        UserError, match=rf"expected a training state in .*\.json, got {name} .{{0,40}}$"
     ):
         TrainingState.read(tmp_path)
 

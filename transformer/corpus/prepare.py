@@ -35,25 +35,9 @@ from transformer.config import (
     UserError,
     tags_of,
 )
-from transformer.corpus import cleaning
-from transformer.corpus.cleaning import (
-    BAD_ROW,
-    SYNTHETIC_SOURCE,
-    SYNTHETIC_TARGET,
-    TAGGED,
-    DropReason,
-)
-from transformer.corpus.prepared import (
-    REPORT,
-    TOKENS,
-    VOCABULARY,
-    PreparedCorpus,
-    Source,
-    is_intact,
-    open_corpus,
-    token_pairs,
-    write_checksums,
-)
+from transformer.corpus import cleaning, prepared
+from transformer.corpus.cleaning import BAD_ROW, SYNTHETIC_SOURCE, TAGGED, DropReason
+from transformer.corpus.prepared import PreparedCorpus, Source, open_corpus
 from transformer.corpus.readers import HUB, BadRowError, moses_files, read_pairs
 from transformer.text.tokenizer import Tokenizer
 
@@ -147,7 +131,7 @@ def _read_rows(
             bad_rows.clear()
             if pair is not None:
                 src, made_src = split_marker(cleaning.normalize(pair[0]), SYNTHETIC_SOURCE)
-                tgt, made_tgt = split_marker(cleaning.normalize(pair[1]), SYNTHETIC_TARGET)
+                tgt, made_tgt = split_marker(cleaning.normalize(pair[1]), cleaning.SYNTHETIC_TARGET)
                 yield {"src": src, "tgt": tgt, "source": number, "made": made_src | made_tgt}
                 is_empty = False
     if is_empty:
@@ -196,7 +180,7 @@ def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheK
     def sentences() -> Iterator[str]:
         spread = kept[:: max(1, -(-2 * len(kept) // key.config.tokenizer_sample))]
         for batch in raw.select(spread).iter(1000):
-            for name, side in (("src", SYNTHETIC_SOURCE), ("tgt", SYNTHETIC_TARGET)):
+            for name, side in (("src", SYNTHETIC_SOURCE), ("tgt", cleaning.SYNTHETIC_TARGET)):
                 for text, made in zip(batch[name], batch["made"], strict=True):
                     if not made & side:
                         yield text
@@ -263,23 +247,23 @@ def _build(cache_key: CacheKey, work: Path) -> Path:
             **options,
         )
     n_tags = int(cache_key.both)
-    lengths = np.maximum(*token_pairs(tokens.data).lengths) + n_tags
+    lengths = np.maximum(*prepared.token_pairs(tokens.data).lengths) + n_tags
     if not config.drop_long:
         _check_lengths(raw, kept, lengths, cache_key.max_len)
     fits = lengths <= cache_key.max_len
     reasons[kept[~fits]] = DropReason.TOO_MANY_PIECES
     _kept_rows(reasons)
     folder = work / "whole"
-    tokens.select(np.flatnonzero(fits)).save_to_disk(folder / TOKENS)
-    (folder / VOCABULARY).write_bytes(tokenizer.model)
+    tokens.select(np.flatnonzero(fits)).save_to_disk(folder / prepared.TOKENS)
+    (folder / prepared.VOCABULARY).write_bytes(tokenizer.model)
     examples = {}
     for reason in DropReason:
         rows = raw.select(np.flatnonzero(reasons == reason)[:N_EXAMPLES])
         examples[reason.label] = [(row["src"], row["tgt"]) for row in rows]
     report = cleaning.make_report(cache_key.specs, reasons, _column(raw, "source"), examples)
     text = json.dumps(report, ensure_ascii=False, indent=2)
-    (folder / REPORT).write_text(text + "\n", encoding="utf-8")
-    write_checksums(folder)
+    (folder / prepared.REPORT).write_text(text + "\n", encoding="utf-8")
+    prepared.write_checksums(folder)
     return folder
 
 
@@ -292,7 +276,7 @@ def _make_cache(cache_key: CacheKey, folder: Path) -> None:
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".work-") as work:
         new = _build(cache_key, Path(work))
-        if folder.exists() and not is_intact(folder):  # unless another process has repaired it
+        if folder.exists() and not prepared.is_intact(folder):  # else another process repaired it
             folder.rename(Path(work, "damaged"))
         try:
             new.rename(folder)
@@ -324,7 +308,7 @@ def prepare(
     hashes = frozenset(map(cleaning.text_hash, texts))
     cache_key = CacheKey(specs, langs, config, *sizes, hashes, tokenizer, both)
     folder = cache / cache_key.digest()
-    if not is_intact(folder):
+    if not prepared.is_intact(folder):
         if folder.exists():
             logger.warning("%s is damaged: the corpus is prepared anew", folder)
         with able_to(f"prepare the corpus in {folder}"):

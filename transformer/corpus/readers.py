@@ -143,9 +143,7 @@ def _pairs_from_records(
             _skip_or_raise(str(error), bad_rows)
 
 
-def read_json_lines(
-    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
-) -> Pairs:
+def _read_json_lines(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
     """Read one JSON object a line, with the texts in it or in its object `translation`."""
 
     def records() -> Iterator[tuple[str, Any]]:
@@ -160,17 +158,13 @@ def read_json_lines(
     return _pairs_from_records(records(), langs, bad_rows, columns)
 
 
-def read_tsv(
-    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
-) -> Pairs:
+def _read_tsv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
     """Read tab-separated columns under a header that names them (`find_columns`)."""
     rows = (line.split("\t") for line in iter_lines(path, bad_rows))
     return _pairs_from_table(enumerate(rows, 1), path, langs, bad_rows, columns)
 
 
-def read_csv(
-    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
-) -> Pairs:
+def _read_csv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
     """Read columns separated by commas, semicolons or tabs, quoted or not, under a header."""
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
@@ -229,7 +223,7 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
     return (src, tgt) if src and tgt else None
 
 
-def read_moses(paths: tuple[Path, Path], bad_rows: BadRows = None) -> Pairs:
+def _read_moses(paths: tuple[Path, Path], bad_rows: BadRows) -> Pairs:
     """Read two files line by line; a different number of lines is a UserError."""
     both = itertools.zip_longest(*(iter_lines(path, bad_rows) for path in paths))
     for number, (src, tgt) in enumerate(both, 1):
@@ -242,9 +236,7 @@ def read_moses(paths: tuple[Path, Path], bad_rows: BadRows = None) -> Pairs:
         yield src, tgt
 
 
-def read_tmx(
-    path: Path, langs: Direction, bad_rows: BadRows = None, columns: Columns = ()
-) -> Pairs:
+def _read_tmx(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
     """Read the segments of two languages in each unit of a translation memory, without mark-up.
 
     A unit that lacks one of the languages is skipped, as is the content of inline tags but `hi`.
@@ -335,11 +327,11 @@ def _read_parquet(path: Path, langs: Direction, bad_rows: BadRows, columns: Colu
 Reader = Callable[[Path, Direction, BadRows, Columns], Pairs]
 READERS: Mapping[str, Reader] = {
     ".parquet": _read_parquet,
-    ".jsonl": read_json_lines,
-    ".json": read_json_lines,
-    ".tsv": read_tsv,
-    ".csv": read_csv,
-    ".tmx": read_tmx,
+    ".jsonl": _read_json_lines,
+    ".json": _read_json_lines,
+    ".tsv": _read_tsv,
+    ".csv": _read_csv,
+    ".tmx": _read_tmx,
 }
 
 
@@ -359,7 +351,7 @@ def read_pairs(
     elif suffix in READERS:
         pairs = READERS[suffix](Path(spec), langs, bad_rows, config.columns)
     elif files := moses_files(spec, langs):
-        pairs = read_moses(files, bad_rows)
+        pairs = _read_moses(files, bad_rows)
     else:
         raise UserError(
             f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "

@@ -59,8 +59,8 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     if len(own) < MIN_PAIRS:
         raise UserError(f"expected at least {MIN_PAIRS} pairs of own text, got {len(own)}")
     if not run.dev:
-        run = dataclasses.replace(run, dev=(_held_out(own, run),))
-    mixed = [_with_weight(spec, len(own), run) for spec in request.mix]
+        run = dataclasses.replace(run, dev=(_write_held_out(own, run),))
+    mixed = [_weighted_source(spec, len(own), run) for spec in request.mix]
     result = train(
         dataclasses.replace(
             run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
@@ -80,14 +80,17 @@ def _own_pairs(run: TrainRequest) -> list[SentencePair]:
     specs = [Source.parse(text).spec for text in run.train]
     pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, bad_rows, run.corpus))
     try:
-        tidy = dict.fromkeys((normalize(src), normalize(tgt)) for src, tgt in pairs)
+        unique = dict.fromkeys((normalize(src), normalize(tgt)) for src, tgt in pairs)
     except BadRowError as error:
         raise UserError(f"{error}; {SKIP_BAD_HINT}") from error
-    return [p for p in tidy if drop_reason(*p, run.langs, run.corpus) is DropReason.KEPT]
+    return [p for p in unique if drop_reason(*p, run.langs, run.corpus) is DropReason.KEPT]
 
 
-def _held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
-    """Write a tenth of the pairs, chosen by the hash of their sources, to a file once; name it."""
+def _write_held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
+    """Write a tenth of the pairs, chosen by hashes of their sources, to a file; return its name.
+
+    A file from an earlier start stays as it is.
+    """
     path = run.output / HELD_OUT
     if not path.exists():
         number = min(MAX_HELD_OUT, len(own) // 10)
@@ -97,8 +100,8 @@ def _held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
     return str(path)
 
 
-def _with_weight(spec: str, n_own: int, run: TrainRequest) -> str:
-    """Return a source of general text with a weight: its own, or that which draws `n_own` pairs."""
+def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
+    """Return a source of general text with its weight, or one that samples about `n_own` pairs."""
     if Source.parse(spec).spec != spec:
         return spec
     n_general = sum(1 for _ in read_pairs(spec, *run.langs, config=run.corpus))
@@ -106,7 +109,7 @@ def _with_weight(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Write the best interpolation of the weights before and after, unless it is there already."""
+    """Write the best interpolation of the weights before and after, if not written already."""
     path = run.output / OUTCOME
     if path.exists() and read_json(path).get("step") == result.state.step:
         return
@@ -127,28 +130,35 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         after.model.load_state_dict(interpolate(start, end, share))
         return {name: dev.scores(after.model).get("bleu", 0.0) for name, dev in sets.items()}
 
-    tried: dict[float, Scores] = {}
+    by_share: dict[float, Scores] = {}
     for share in (0.0, *SHARES):
-        tried[share] = scores(share)
-        line = ", ".join(f"{name} {value:.1f}" for name, value in tried[share].items())
+        by_share[share] = scores(share)
+        line = ", ".join(f"{name} {value:.1f}" for name, value in by_share[share].items())
         logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, line)
-    best = choose_share(tried)
-    if tried[best]["own"] <= tried[0.0]["own"]:
+    best = choose_share(by_share)
+    if by_share[best]["own"] <= by_share[0.0]["own"]:
         logger.warning("the own text is translated no better than before: more of it may help")
     card = (run.output / LAST / CARD).read_text(encoding="utf-8")
     weights.save(
         run.output / BEST, interpolate(start, end, best), after.model.config, after.tokenizer,
-        after.directions, _card(card, run, tried, best), ({}, dataclasses.asdict(result.state)),
+        after.directions, _card(card, run, by_share, best), ({}, dataclasses.asdict(result.state)),
     )  # fmt: skip
-    outcome = {"step": result.state.step, "share": best, "before": tried[0.0], "after": tried[best]}
+    outcome = {
+        "step": result.state.step,
+        "share": best,
+        "before": by_share[0.0],
+        "after": by_share[best],
+    }
     write_text(path, json.dumps(outcome, indent=2) + "\n")
-    line = ", ".join(f"{n} {bleu:.1f} -> {tried[best][n]:.1f}" for n, bleu in tried[0.0].items())
+    line = ", ".join(
+        f"{n} {bleu:.1f} -> {by_share[best][n]:.1f}" for n, bleu in by_share[0.0].items()
+    )
     logger.info("BLEU before and after: %s; %s", line, run.output / BEST)
 
 
-def choose_share(tried: Mapping[float, Scores]) -> float:
+def choose_share(by_share: Mapping[float, Scores]) -> float:
     """Return the smallest share of the new weights with MIN_GAIN; without a gain, the best one."""
-    gains = {share: tried[share]["own"] - tried[0.0]["own"] for share in SHARES}
+    gains = {share: by_share[share]["own"] - by_share[0.0]["own"] for share in SHARES}
     most = max(gains.values())
     return next(s for s in SHARES if gains[s] >= (MIN_GAIN * most if most > 0 else most))
 
@@ -160,9 +170,9 @@ def interpolate(
     return {name: start[name].lerp(tensor, share) for name, tensor in end.items()}
 
 
-def _card(card: str, run: TrainRequest, tried: Mapping[float, Scores], best: float) -> str:
+def _card(card: str, run: TrainRequest, by_share: Mapping[float, Scores], best: float) -> str:
     """Add to a model card what fine-tuning gained and lost."""
-    rows = [f"| {n} | {bleu:.1f} | {tried[best][n]:.1f} |" for n, bleu in tried[0.0].items()]
+    rows = [f"| {n} | {bleu:.1f} | {by_share[best][n]:.1f} |" for n, bleu in by_share[0.0].items()]
     section = "\n".join([
         "## Fine-tuned", "",
         f"From {run.init}, with {100 * best:.0f} % of the new weights, the rest of those before:",

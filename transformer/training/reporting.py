@@ -28,22 +28,23 @@ logger = logging.getLogger(__name__)
 
 
 def training_flops(config: ModelConfig, n_source: float, n_target: float) -> float:
-    """Return the operations of the weights' matrix products in a step over so many tokens.
+    """Return the floating-point operations of a step over so many source and target tokens.
 
-    Two for each weight and token forwards, four backwards. The products of queries with keys and
-    of attention with values, which are few in short sentences, are not counted.
+    Counted are the matrix products with weights: two operations for each weight and token
+    forwards, four backwards. The products within attention are few in short sentences.
     """
-    square, feed = config.d_model**2, 2 * config.d_model * config.d_ff
-    of_source = config.n_encoder_layers * (4 * square + feed)
-    of_source += config.n_decoder_layers * 2 * square  # keys and values of the memory
-    of_target = config.n_decoder_layers * (6 * square + feed) + config.vocab_size * config.d_model
-    return 6.0 * (n_source * of_source + n_target * of_target)
+    projection, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
+    source_weights = config.n_encoder_layers * (4 * projection + feed_forward)
+    source_weights += config.n_decoder_layers * 2 * projection  # keys and values of the memory
+    target_weights = config.n_decoder_layers * (6 * projection + feed_forward)
+    target_weights += config.vocab_size * config.d_model
+    return 6.0 * (n_source * source_weights + n_target * target_weights)
 
 
 def peak_flops(device: torch.device, dtype: torch.dtype) -> float:
-    """Measure the operations a second of large matrix products, in hundredths of a second.
+    """Measure the floating-point operations a second of large matrix products; 0 on a CPU.
 
-    0 on a CPU, where measuring would take long.
+    That takes hundredths of a second, on a CPU it would take long.
     """
     if device.type != "cuda":
         return 0.0
@@ -86,21 +87,20 @@ class Meter:
 class SlowdownWarning:
     """Warn once when training has become slow: most often another program has the processor."""
 
-    FIRST, SLOW = 4, 1 / 5  # reports that the run begins with; of their best speed
+    N_FIRST, THRESHOLD = 4, 1 / 5  # first reports; fraction of their best speed
 
     def __init__(self) -> None:
-        self._first: list[float] = []
-        self._has_warned = False
+        self._n_reports, self._best = 0, 0.0
 
     def suffix(self, speed: float) -> str:
         """Return the end of a progress line for this speed in target tokens a second, mostly ""."""
-        if len(self._first) < self.FIRST:
-            self._first.append(speed)
-            return ""
-        if self._has_warned or speed > self.SLOW * max(self._first):
-            return ""
-        self._has_warned = True
-        return f"  (slow: {speed / max(self._first):.0%} of the first pace; is the machine busy?)"
+        self._n_reports += 1
+        if self._n_reports <= self.N_FIRST:
+            self._best = max(self._best, speed)
+        elif speed <= self.THRESHOLD * self._best:
+            fraction, self._best = speed / self._best, 0.0  # no second warning
+            return f"  (slow: {fraction:.0%} of the first pace; is the machine busy?)"
+        return ""
 
 
 class TimeLeft:
@@ -186,8 +186,8 @@ class Reporter:
 
     def start(self) -> None:
         """Measure the peak of the device, then start the meter."""
-        is_low = self.accelerator.mixed_precision == "bf16"
-        dtype = torch.bfloat16 if is_low else torch.float32
+        is_bfloat16 = self.accelerator.mixed_precision == "bf16"
+        dtype = torch.bfloat16 if is_bfloat16 else torch.float32
         self._peak = peak_flops(self.accelerator.device, dtype)
         self.meter.reset()
 
@@ -242,8 +242,8 @@ class Reporter:
         if is_main:
             scores = self.validation.scores(model)
             score = scores.get("bleu", -scores["loss"])
-            seconds = round(state.seconds, 1)
-            record = {"event": name, "step": state.step, **scores, "seconds": seconds}
+            record = {"event": name, "step": state.step, **scores}
+            record["seconds"] = round(state.seconds, 1)
             self._log(record, validation_line(state.step, name, scores))
             for source, translation in self.validation.examples:
                 logger.info("%s%s -> %s", " " * 13, source, translation)

@@ -83,7 +83,7 @@ class TrainingState:
         ]  # fmt: skip
         if wrong:
             raise UserError(
-                f"expected where training stands in {path}, got "
+                f"expected a training state in {path}, got "
                 f"{wrong[0]} {str(values.get(wrong[0]))[:40]}"
             )
         return cls(**values)
@@ -125,33 +125,33 @@ def limit_reached(state: TrainingState, config: TrainConfig) -> StopReason | Non
 def fraction_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
     """Return the fraction of the nearest limit that is used up, 0 to 1."""
     epochs = state.epoch + state.position / max(1, steps_per_epoch)
-    used = state.step, epochs, state.seconds / 60
-    limits = config.max_steps, config.max_epochs, config.max_minutes
-    fractions = (part / limit for part, limit in zip(used, limits, strict=True) if limit)
-    return min(1.0, max(fractions, default=0.0))
-
-
-def _table(title: str, values: Mapping[str, Any]) -> str:
-    rows = "\n".join(f"| {name} | {value} |" for name, value in values.items())
-    return f"## {title}\n\n| setting | value |\n|---|---|\n{rows}\n"
+    used = (
+        (state.step, config.max_steps),
+        (epochs, config.max_epochs),
+        (state.seconds / 60, config.max_minutes),
+    )
+    return min(1.0, max((part / limit for part, limit in used if limit), default=0.0))
 
 
 def model_card(
     model: ModelConfig, config: TrainConfig, report: Mapping[str, Any],
     directions: Sequence[Direction], facts: Mapping[str, Any],
 ) -> str:  # fmt: skip
-    """Write the README of a checkpoint, in Markdown: what it is and how it was trained."""
+    """Return the README of a checkpoint, in Markdown: what it is and how it was trained."""
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
     shape, settings = dataclasses.asdict(model), dataclasses.asdict(config)
     tables = {"How it was trained": facts, "Training data": data, "Model": shape,
               "Training settings": settings}  # fmt: skip
-    return "\n".join([
-        f"# Translation model {' and '.join(' to '.join(pair) for pair in directions)}\n",
-        "An encoder-decoder Transformer (Vaswani et al. 2017). Weights in `model.safetensors`,",
-        "shape in `config.json`, joint SentencePiece vocabulary in `tokenizer.model`.\n",
-        *(_table(title, values) for title, values in tables.items()),
-    ])  # fmt: skip
+    card = (
+        f"# Translation model {' and '.join(' to '.join(pair) for pair in directions)}\n\n"
+        "An encoder-decoder Transformer (Vaswani et al. 2017). Weights in `model.safetensors`,\n"
+        "shape in `config.json`, joint SentencePiece vocabulary in `tokenizer.model`.\n"
+    )
+    for title, values in tables.items():
+        rows = "".join(f"| {name} | {value} |\n" for name, value in values.items())
+        card += f"\n## {title}\n\n| setting | value |\n|---|---|\n{rows}"
+    return card
 
 
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -232,34 +232,34 @@ class RunFolder:
                 )
             return None
         try:
-            opened, state, tensors = self._read(folder)
+            weights, state, tensors = self._read(folder)
         except UserError as error:
             raise UserError(f"{error} ({self._recovery_hint()})") from error
         for name, parameter in model.named_parameters():
-            parameter.data.copy_(tensors.get(f"weights.{name}", opened[name]))
+            parameter.data.copy_(tensors.get(f"weights.{name}", weights[name]))
             moments = {m: tensors.get(f"{m}.{name}", torch.zeros_like(parameter)) for m in MOMENTS}
             moments = {m: moment.to(parameter.device) for m, moment in moments.items()}
             step = torch.tensor(float(state.step), device=parameter.device)
             optimizer.state[parameter] = {"step": step, **moments}
-        averaged.load_state_dict(opened)
+        averaged.load_state_dict(weights)
         return state if existing(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
         """Read weights and state of a checkpoint of this run's model, and the moments of `last`."""
-        opened = checkpoint.load(folder)
-        mine = self.model_config, self.data.tokenizer.model, self.directions
-        if (opened.model.config, opened.tokenizer.model, opened.directions) != mine:
+        loaded = checkpoint.load(folder)
+        own = self.model_config, self.data.tokenizer.model, self.directions
+        if (loaded.model.config, loaded.tokenizer.model, loaded.directions) != own:
             raise UserError(f"expected the model and the vocabulary of this run in {folder}")
-        weights, state = opened.model.state_dict(), TrainingState.read(opened.folder)
-        is_last = opened.folder.name in (LAST, f".{LAST}.old")
-        if not (is_last or (opened.folder / STATE).exists()):
+        weights, state = loaded.model.state_dict(), TrainingState.read(loaded.folder)
+        is_last = loaded.folder.name in (LAST, f".{LAST}.old")
+        if not (is_last or (loaded.folder / STATE).exists()):
             return weights, state, {}
         shapes = [
             (f"{kind}.{name}", shape)
             for kind in ("weights", *MOMENTS)
             for name, shape in weight_shapes(self.model_config)
         ]
-        return weights, state, checkpoint.load_training(opened.folder, shapes)[0]
+        return weights, state, checkpoint.load_training(loaded.folder, shapes)[0]
 
     def _recovery_hint(self) -> str:
         """Return what to do about a broken checkpoint: resume from the newest intact one."""

@@ -1,4 +1,4 @@
-"""Resolve what a run leaves open: settings at its start, then warm-up and cooldown of the rate.
+"""Resolve the open settings of a run at its start, later the warm-up and cooldown of its rate.
 
 The settings are saved in `run.json`, what depends on the speed of the machine in the training
 state: each is resolved once, so that a resumed run continues exactly as it would have.
@@ -19,7 +19,7 @@ from transformer.training.run import RUN, TrainingState, describe_limits, fracti
 PROBE_STEPS = 20  # whose speed tells how many steps a time limit allows
 STEPS_PER_EPOCH = 600  # that the automatic batch size aims at
 MIN_BATCH_TOKENS, MAX_BATCH_TOKENS = 1024, 8192  # of the automatic batch size
-LEGACY = {"schedule": "paper", "learning_rate": 0.0}  # of runs that did not save them
+LEGACY_DEFAULTS = {"schedule": "paper", "learning_rate": 0.0}  # of runs that did not save them
 logger = logging.getLogger(__name__)
 
 
@@ -41,7 +41,7 @@ def resolve_settings(
             f"expected a --pad-multiple that divides --max-len {model.max_len}, got "
             f"{config.pad_multiple}"
         )
-    values: Mapping[str, Any] = {**LEGACY, **(saved or {})}
+    values: Mapping[str, Any] = {**LEGACY_DEFAULTS, **(saved or {})}
     if saved is None:
         tokens = default_batch_tokens(data, processes * config.accumulate)
         values = {**_defaults(config, model, 1 if is_pretrained else 3), "batch_tokens": tokens}
@@ -84,12 +84,18 @@ def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
     return max(min(max(tokens, MIN_BATCH_TOKENS), MAX_BATCH_TOKENS), int((src + tgt).max()))
 
 
+def _nearest_limit(config: TrainConfig, steps_per_epoch: int, steps_in_time: float) -> int:
+    """Return the steps that the limits allow, the time limit given in steps; 0 without limits."""
+    counts = config.max_steps, config.max_epochs * steps_per_epoch, steps_in_time
+    return round(min(filter(None, counts), default=0))
+
+
 def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
     """Return the steps that the nearest limit allows at the speed so far; 0 without a limit."""
-    counts = [float(config.max_steps), float(config.max_epochs * steps_per_epoch)]
+    steps = 0.0
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
-        counts.append(60 * config.max_minutes * (state.step - 1) / state.seconds)
-    return round(min((count for count in counts if count), default=0))
+        steps = 60 * config.max_minutes * (state.step - 1) / state.seconds
+    return _nearest_limit(config, steps_per_epoch, steps)
 
 
 def last_step(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
@@ -98,13 +104,12 @@ def last_step(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -
     A time limit is converted at the speed after the first PROBE_STEPS, in which oneDNN prepares
     its kernels and torch.compile compiles.
     """
-    ends = [float(config.max_steps), float(config.max_epochs * steps_per_epoch)]
+    end, steps, seconds = 0.0, state.step, state.seconds
+    if state.probed and steps > PROBE_STEPS:
+        steps, seconds = steps - PROBE_STEPS, seconds - state.probed
     if config.max_minutes:
-        steps, seconds = state.step, state.seconds
-        if state.probed and steps > PROBE_STEPS:
-            steps, seconds = steps - PROBE_STEPS, seconds - state.probed
-        ends.append(state.step + steps / seconds * (60 * config.max_minutes - state.seconds))
-    return max(round(min(end for end in ends if end)), state.step + 1)
+        end = state.step + steps / seconds * (60 * config.max_minutes - state.seconds)
+    return max(_nearest_limit(config, steps_per_epoch, end), state.step + 1)
 
 
 def resolve_schedule(
@@ -158,8 +163,9 @@ def schedule_in_steps(
         counted = steps_allowed(TrainingState(), config, steps_per_epoch)
         longest = round(PROBE_STEPS / config.warmup_ratio)
         warmup = max(1, min(longest, round(config.warmup_ratio * counted) if counted else longest))
+    config = dataclasses.replace(config, warmup=warmup)
     is_wsd = config.schedule == "wsd" and not config.cooldown
-    changes: dict[str, Any] = {"warmup": warmup}
     if is_wsd and state.limits == describe_limits(config):
-        changes |= {"max_steps": state.end, "cooldown": state.end - state.fall}
-    return dataclasses.replace(config, **changes)
+        cooldown = state.end - state.fall
+        config = dataclasses.replace(config, max_steps=state.end, cooldown=cooldown)
+    return config

@@ -26,8 +26,8 @@ class Validation:
         self.tokenizer, self.directions = tokenizer, tuple(directions)
         self.budget = min(config.batch_tokens, MAX_BATCH_TOKENS)
         self.pairs = []
-        self.examples: list[tuple[str, str]] = []  # sources with their translations by `scores`
-        self.translated: dict[Direction, list[SentencePair]] = {}
+        self.examples: list[tuple[str, str]] = []  # (source, translation), by `scores`
+        self.to_translate: dict[Direction, list[SentencePair]] = {}
         for langs in self.directions:
             swapped = langs != self.directions[0]
             read = [(tgt, src) if swapped else (src, tgt) for src, tgt in dev]
@@ -35,15 +35,15 @@ class Validation:
             self.pairs += [
                 (tags + tokenizer.encode(src), tokenizer.encode(tgt)) for src, tgt in read
             ]
-            self.translated[langs] = read[: config.eval_pairs]
+            self.to_translate[langs] = read[: config.eval_pairs]
 
     def __bool__(self) -> bool:
         return bool(self.pairs)
 
     @property
     def has_translations(self) -> bool:
-        """Whether `scores` returns BLEU."""
-        return any(self.translated.values())
+        """Whether `scores` returns BLEU: some pairs are translated."""
+        return any(self.to_translate.values())
 
     @torch.inference_mode()
     def loss(self, model: Transformer) -> float:
@@ -71,15 +71,15 @@ class Validation:
     def scores(self, model: Transformer) -> dict[str, float]:
         """Return `loss` on all pairs and `bleu` of greedy translations of the first ones.
 
-        With several directions `bleu` is their mean, and each has its own beside it.
+        With several directions `bleu` is their mean, and `bleu es-en` that of one.
         """
         from transformer.evaluation.metrics import bleu
         from transformer.translation.translator import Translator
 
         scores = {"loss": self.loss(model)}
-        each: dict[str, float] = {}
+        by_direction: dict[str, float] = {}
         self.examples = []
-        for langs, pairs in self.translated.items():
+        for langs, pairs in self.to_translate.items():
             if not pairs:
                 return scores
             sources, references = zip(*pairs, strict=True)
@@ -88,14 +88,16 @@ class Validation:
             )
             results = translator.translate(sources)
             texts = [result.text for result in results]
-            each["-".join(langs)] = bleu(texts, references)
+            by_direction["-".join(langs)] = bleu(texts, references)
             self.examples += [(sources[i], texts[i]) for i in example_rows(sources)]
-        scores["bleu"] = sum(each.values()) / len(each)
-        return scores | {f"bleu {name}": score for name, score in each.items() if len(each) > 1}
+        scores["bleu"] = sum(by_direction.values()) / len(by_direction)
+        if len(by_direction) > 1:
+            scores |= {f"bleu {name}": score for name, score in by_direction.items()}
+        return scores
 
 
 def example_rows(sources: Sequence[str]) -> list[int]:
-    """Choose the sentences to log: three of different lengths out of the shorter half."""
+    """Return the indices of the sentences to log: N_EXAMPLES lengths out of the shorter half."""
     by_length = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     places = (len(sources) * n // (2 * N_EXAMPLES + 2) for n in range(1, N_EXAMPLES + 1))
     return [by_length[place] for place in dict.fromkeys(places)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformer.translation.directions import Directions, load
     from transformer.translation.translator import Translation, Translator
 
-SPINS = "1000"  # looks of a waiting thread before it sleeps, some microseconds
+SPINS = "20000"  # looks of a waiting thread before it sleeps, less than a millisecond
 if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
     os.environ["GOMP_SPINCOUNT"] = SPINS
 

@@ -180,7 +180,7 @@ class FeedForward(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
-        self.activation = nn.ReLU() if config.activation == "relu" else nn.GELU()
+        self.activation = nn.ReLU(inplace=True) if config.activation == "relu" else nn.GELU()
         self.contract = nn.Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainConfig
 from transformer.model import Transformer
 
-CHUNK = 2**22  # logits held at a time in training: they stay in a processor's cache
+CHUNK = 2**24  # logits held at a time in training; fewer add to the gradient more often
 GPU_CHUNK = 2**28  # on a GPU, which wants large products
 TINY = 1e-30  # a probability below this has lost digits in float32
 

@@ -168,7 +168,9 @@ def plan(
         raise ValueError(f"expected pairs within the budget of {budget} tokens, got {longest}")
     rng = np.random.default_rng([seed, epoch, 0])
     shuffled = indices[rng.permutation(len(indices))]
-    order = shuffled[np.lexsort((src[shuffled], tgt[shuffled]))]
+    bucket = (10 * np.log(tgt[shuffled])).astype(np.int64)  # targets alike by a tenth
+    turning = np.where(bucket % 2, -src[shuffled], src[shuffled])  # up, then down: no jumps
+    order = shuffled[np.lexsort((turning, bucket))]
     batches = _split_by_budget(order, src, tgt, budget)
     _split_to_multiple(batches, group)
     return [batches[i] for i in rng.permutation(len(batches))]

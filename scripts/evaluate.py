@@ -17,7 +17,7 @@ from transformer.command import Parser, add_arguments, from_arguments, run_comma
 from transformer.config import ColumnConfig, DecodeConfig
 from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 from transformer.evaluation.report import summary_table
-from transformer.flags import add_engine
+from transformer.flags import add_device_arguments
 from transformer.text.language import language_code
 
 
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         type=language_code,
         help="target language, where there is no checkpoint",
     )
-    add_engine(flags)
+    add_device_arguments(flags)
     add("--guard", action="store_true", help="translate with care, as `translate` does by default")
     add("--limit", type=int, help="only the first sentences of each test set")
     add("--known", nargs="+", metavar="CORPUS",

@@ -27,7 +27,7 @@ from transformer.corpus import noise
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
-from transformer.flags import add_engine
+from transformer.flags import add_device_arguments
 from transformer.text.casing import is_shouted
 from transformer.text.placeholders import find as find_tokens
 from transformer.translation.directions import Directions, load
@@ -223,7 +223,7 @@ def main(argv: list[str] | None = None) -> int:
     add = flags.add_argument
     add("--test", nargs="*", default=[], help="test sets, as of scripts/evaluate.py")
     add("--model", nargs="+", help="checkpoint folders (default: the released ones)")
-    add_engine(flags)
+    add_device_arguments(flags)
     add("--limit", type=int, help="only the first sentences of each test set")
     add("--n-bootstrap", type=int, default=N_BOOTSTRAP, help="resamples for the intervals")
     args = flags.parse_args(argv)

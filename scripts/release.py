@@ -16,8 +16,8 @@ from pathlib import Path
 from torch import Tensor
 
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.initialize import weights_for
-from transformer.checkpoint.locate import CARD, WEIGHTS
+from transformer.checkpoint.initialize import initial_weights
+from transformer.checkpoint.locate import MODEL_CARD, WEIGHTS
 from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.readers import read_pairs
@@ -34,7 +34,7 @@ def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict
         if before.tokenizer.model != last.tokenizer.model:
             raise UserError(f"expected checkpoints of one vocabulary; {source} has another")
         try:
-            yield weights_for(before, last.tokenizer, last.model.config)
+            yield initial_weights(before, last.tokenizer, last.model.config)
         except UserError as error:
             raise UserError(f"expected {source} to be no larger than the last: {error}") from error
 
@@ -45,14 +45,14 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
     Configuration, tokeniser and card are those of the last source.
     """
     opened = checkpoint.load(sources[-1])
-    weights = checkpoint.mean(alike(sources, opened))
+    weights = checkpoint.average_weights(alike(sources, opened))
     checkpoint.save(
         target,
-        checkpoint.compact(weights, storage),
+        checkpoint.compress(weights, storage),
         opened.model.config,
         opened.tokenizer,
         opened.directions,
-        (opened.folder / CARD).read_text(encoding="utf-8"),
+        (opened.folder / MODEL_CARD).read_text(encoding="utf-8"),
     )
     pairs = {
         langs: list(itertools.islice(read_pairs(str(TEST), *langs), N_TEST))

@@ -19,13 +19,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoint.locate import find, read_config
+from transformer.checkpoint.locate import find_checkpoint, read_config
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import (
     FINE_TUNE,
     FINE_TUNE_LIMITS,
+    NOISE_FIELDS,
     NOISE_PRESETS,
-    NOISES,
     PRESETS,
     CorpusConfig,
     Direction,
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
-    add_arguments(parser, TrainConfig, skip=NOISES)
+    add_arguments(parser, TrainConfig, skip=NOISE_FIELDS)
     add("--noise", choices=sorted(NOISE_PRESETS), default="none",
         help="how often training alters its pairs (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)
@@ -152,7 +152,7 @@ def _check_fine_tune(args: argparse.Namespace) -> None:
 
 def _direction(args: argparse.Namespace) -> Direction:
     """That of the model to fine-tune, which --from and --to may repeat."""
-    langs = read_config(find(args.fine_tune))[1][0]
+    langs = read_config(find_checkpoint(args.fine_tune))[1][0]
     asked = args.src_lang or langs[0], args.tgt_lang or langs[1]
     if asked != langs:
         raise UserError(f"expected --from {langs[0]} --to {langs[1]}, as the model; got {asked}")

@@ -12,11 +12,11 @@ import pytest
 
 from transformer.command import (
     Progress,
-    able_to,
     add_arguments,
     from_arguments,
+    os_errors_as_user_errors,
+    resumable_output,
     run_command,
-    unlost,
 )
 from transformer.config import (
     CorpusConfig,
@@ -171,7 +171,7 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     target, part = tmp_path / "out", tmp_path / "out.part"
 
     def interrupted() -> None:
-        with unlost(target, resume=False) as (write, *_):
+        with resumable_output(target, resume=False) as (write, *_):
             write("first")
             write("second")
             raise KeyboardInterrupt
@@ -181,21 +181,21 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     assert (part.read_text(), target.exists()) == ("first\nsecond\n", False)
     assert ended.value.__notes__ == [f"what is done is in {part}, --resume goes on behind it"]
     with pytest.raises(UserError, match="--resume goes on, or remove it"):
-        unlost(target, resume=False).__enter__()
+        resumable_output(target, resume=False).__enter__()
     part.write_text("first\nsecond\nthi")  # as after a full disk
-    with unlost(target, resume=True) as (write, n, last):
+    with resumable_output(target, resume=True) as (write, n, last):
         write("third")
     assert last == "second"
     assert (n, target.read_text(), part.exists()) == (2, "first\nsecond\nthird\n", False)
     with (
-        unlost(tmp_path / "both", resume=False),
+        resumable_output(tmp_path / "both", resume=False),
         pytest.raises(UserError, match=r"/both is being written by another process"),
     ):
-        unlost(tmp_path / "both", resume=True).__enter__()
+        resumable_output(tmp_path / "both", resume=True).__enter__()
     (tmp_path / "both").unlink()
     with pytest.raises(UserError, match=r"nothing to resume: .* is complete"):
-        unlost(target, resume=True).__enter__()
-    with pytest.raises(UserError, match="soon"), unlost(tmp_path / "new", resume=False):
+        resumable_output(target, resume=True).__enter__()
+    with pytest.raises(UserError, match="soon"), resumable_output(tmp_path / "new", resume=False):
         raise UserError("soon")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -203,12 +203,12 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
 def test_a_library_that_stumbles_after_a_full_disk_hides_it_not() -> None:
     """Arrow's writer, closed by an error, is closed once more."""
     message = r"^cannot write it: No space left on device$"
-    with pytest.raises(UserError, match=message), able_to("write it"):  # noqa: PT012
+    with pytest.raises(UserError, match=message), os_errors_as_user_errors("write it"):  # noqa: PT012
         try:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             raise ValueError("I/O operation on closed file")
-    with pytest.raises(ValueError, match="a defect"), able_to("write it"):
+    with pytest.raises(ValueError, match="a defect"), os_errors_as_user_errors("write it"):
         raise ValueError("a defect")
 
 
@@ -217,5 +217,5 @@ def test_what_a_full_standard_error_does_not_take_ends_no_work(
 ) -> None:
     full = Mock(write=Mock(side_effect=OSError(errno.ENOSPC, "full")))
     monkeypatch.setattr("sys.stderr", full)
-    Progress(1, is_shown=False).say("translate: a\nfile, line 1: a warning")
+    Progress(1, is_shown=False).write("translate: a\nfile, line 1: a warning")
     full.write.assert_called_once_with("translate: a file, line 1: a warning")

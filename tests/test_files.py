@@ -18,14 +18,14 @@ from transformer.config import UserError
 from transformer.files import (
     Errors,
     append_text,
+    atomic_folder,
+    atomic_write,
     encoding_name,
-    existing,
     is_windows_1252,
-    locked,
+    latest_version,
+    lock_folder,
     read_bytes,
     read_lines,
-    replaced,
-    replaced_folder,
     write_text,
 )
 
@@ -44,7 +44,7 @@ def test_a_failing_block_replaces_neither_folder_nor_file(tmp_path: Path) -> Non
     (tmp_path / "a/text").write_text("old")
 
     def fail(folder: Path) -> None:
-        with replaced_folder(folder) as new:
+        with atomic_folder(folder) as new:
             (new / "text").write_text("new")
             raise RuntimeError("stop")
 
@@ -56,7 +56,7 @@ def test_a_failing_block_replaces_neither_folder_nor_file(tmp_path: Path) -> Non
         write_text(tmp_path / "b", "new \ud800")
     assert (tmp_path / "b").read_text() == "old"
     with (
-        replaced(tmp_path / "b"),
+        atomic_write(tmp_path / "b"),
         pytest.raises(UserError, match="/b is being written by another process"),
     ):
         write_text(tmp_path / "b", "other")
@@ -71,7 +71,7 @@ def test_what_does_not_fit_on_the_disk_is_one_line_and_nothing_is_left(
     text, folder, records = small_disk / "text", small_disk / "folder", small_disk / "records"
     write_text(text, "old")
     append_text(records, "ñ 1\n")
-    with replaced_folder(folder) as new:
+    with atomic_folder(folder) as new:
         (new / "part").write_text("old")
     before = sorted(small_disk.rglob("*"))
     filler = fill(small_disk)
@@ -83,7 +83,7 @@ def test_what_does_not_fit_on_the_disk_is_one_line_and_nothing_is_left(
         append_text(records, "2" * 10_000)
     with (
         pytest.raises(UserError, match=r"^cannot write .*/folder: No space left on device;"),
-        replaced_folder(folder) as new,
+        atomic_folder(folder) as new,
     ):
         (new / "part").write_bytes(bytes(10_000))
     filler.unlink()
@@ -113,12 +113,12 @@ def test_a_folder_in_use_names_the_process_and_is_free_when_that_is_killed(tmp_p
         assert holder.stdout.readline() == "held\n"
         with (
             pytest.raises(UserError, match=rf"/run to be free, but .*process {holder.pid} of .*"),
-            locked(folder),
+            lock_folder(folder),
         ):
             pytest.fail("two hold it")
         holder.kill()
         holder.wait()
-        with locked(folder):
+        with lock_folder(folder):
             assert f"process {os.getpid()}" in (folder / ".lock").read_text()
     assert not folder.exists(), "it was empty"
 
@@ -132,18 +132,18 @@ def test_what_has_the_name_of_a_folder_and_is_none_is_left_alone(
     kind = (tmp_path / "last").lstat().st_mode
     with (
         pytest.raises(UserError, match=r"^cannot write .*/last: Not a directory"),
-        replaced_folder(tmp_path / "last"),
+        atomic_folder(tmp_path / "last"),
     ):
         pytest.fail("it was replaced")
     assert (tmp_path / "last").lstat().st_mode == kind
-    assert existing(tmp_path / "last") == tmp_path / "last"
+    assert latest_version(tmp_path / "last") == tmp_path / "last"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(UserError, match=r"cannot write .*/file/run: "),
-        locked(tmp_path / "file/run"),
+        lock_folder(tmp_path / "file/run"),
     ):
         pytest.fail("it cannot be held")
 

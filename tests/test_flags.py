@@ -164,9 +164,9 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer)
         progress = Progress(2, is_shown=True)
         for name in ("one.txt", "two.txt"):
-            with progress.of_file(name):
+            with progress.track_file(name):
                 progress.start(3, 1)
-                progress.advance(2)
+                progress.update(2)
         progress.close()
         shown[is_terminal] = sys.stderr.getvalue()  # type: ignore[union-attr]
     assert shown[False] == ""

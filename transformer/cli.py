@@ -21,34 +21,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import transformer
-from transformer.checkpoint.locate import SUMS, default_model, direction, find, models
+from transformer.checkpoint import locate
 from transformer.command import (
-    Failed,
+    CheckFailed,
     Progress,
-    able_to,
+    error_notes,
     from_arguments,
-    notes,
-    open_output,
-    open_whole,
+    handle_signals,
+    open_binary_output,
+    open_line_output,
+    os_errors_as_user_errors,
     run_command,
-    stoppable,
-    tell,
+    warn,
 )
 from transformer.config import DecodeConfig, Direction, ServeConfig, UserError
-from transformer.files import is_standard_input, read_bytes, read_lines, remove_empty
-from transformer.flags import ABOUT, join_words, parser, whole_parser
+from transformer.files import is_standard_input, read_bytes, read_lines, remove_empty_folders
+from transformer.flags import DESCRIPTIONS, build_parser, completion_parser, join_words
 from transformer.text.glossary import Glossary
 
 if TYPE_CHECKING:
+    from transformer.documents.folder import Job
     from transformer.translation.directions import Directions
     from transformer.translation.translator import Translation
 
 
 PICTURES = (".png", ".svg", ".html")
-SAMPLE = 2**16  # bytes of a file by which its language is told
+SAMPLE = 2**16  # bytes of a file from which its language is recognised
 
 
-def _lines(
+def _open_lines(
     args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
 ) -> tuple[Iterator[str], str]:
     """The texts, or the lines of a file or of standard input; and the beginning of a file.
@@ -58,7 +59,7 @@ def _lines(
     if args.text:
         return iter(args.text), ""
     name = str(path or "standard input")
-    with able_to(f"read {name}"):
+    with os_errors_as_user_errors(f"read {name}"):
         # Not sys.stdin: Python cannot exit while a thread waits for a line of it.
         file = open(path or 0, "rb", closefd=path is not None)  # noqa: SIM115
         is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -67,7 +68,7 @@ def _lines(
     return lines, sample.decode(errors="ignore")
 
 
-def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
+def format_translation(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
     """The output lines of a translation: one; as many as candidates where more are asked for."""
     if as_json:
         candidates = [
@@ -85,7 +86,7 @@ def output_lines(translation: "Translation", as_json: bool, n_best: int) -> Iter
         yield translation.text
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check_arguments(args: argparse.Namespace) -> None:
     """Raises a UserError for each mistake in texts and files that shows before torch is there."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
@@ -93,10 +94,9 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError("expected --output with --resume: what is to go on?")
     if args.resume and ((args.n_best > 1 and not args.json) or args.explain or args.attention):
         raise UserError("expected one line a text with --resume: without --n-best and --explain")
-    if args.json and (args.explain or args.attention):
-        raise UserError("expected --json, or --explain and --attention, got both")
-    if args.glossary and (args.explain or args.attention):
-        raise UserError("expected --glossary, or --explain and --attention, got both")
+    for name in ("json", "glossary"):
+        if getattr(args, name) and (args.explain or args.attention):
+            raise UserError(f"expected --{name}, or --explain and --attention, got both")
     if args.attention and args.attention.suffix not in PICTURES:
         raise UserError(f"expected {', '.join(PICTURES)} for --attention, got {args.attention}")
     try:
@@ -104,16 +104,16 @@ def _check(args: argparse.Namespace) -> None:
     except UnicodeEncodeError as error:
         raise UserError(f"expected UTF-8 text in the arguments: {error}") from error
     if args.input:
-        with able_to(f"read {args.input}"):
+        with os_errors_as_user_errors(f"read {args.input}"):
             args.input.stat()
     if args.output:
-        with able_to(f"write {args.output}"):
+        with os_errors_as_user_errors(f"write {args.output}"):
             args.output.resolve().parent.stat()
         if not (args.text or args.input) and is_standard_input(args.output):
             raise UserError(f"expected --output elsewhere: {args.output} is what is read")
 
 
-def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
+def _resolve_inputs(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     """The files and folders to translate: --input, or the arguments that are files."""
     for name in ("input", "output"):
         if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
@@ -123,122 +123,114 @@ def _take_files(args: argparse.Namespace, is_literal: bool) -> list[Path]:
     if files and len(files) < len(args.text):
         raise UserError(f"expected texts or files, got both: {files[0]} is a file (--text: a text)")
     if files:
-        tell(f"translate: {files[0]} is a file and translated as one (--text: the words)")
+        warn(f"translate: {files[0]} is a file and translated as one (--text: the words)")
         args.text = []
     for text in () if is_literal else args.text:
-        _tell_of_name(text)
-    args.text = [*join_words(args.text), *args.said]
-    _check(args)
+        _warn_if_path(text)
+    args.text = [*join_words(args.text), *args.literal_texts]
+    _check_arguments(args)
     return [*map(Path, files)] or ([args.input] if args.input else [])
 
 
-def _tell_of_name(text: str) -> None:
-    """Says that a text looks as if a folder or a file was meant, which is none."""
+def _warn_if_path(text: str) -> None:
+    """Warn of a text that is also a folder, or looks like the name of a missing file."""
     if os.path.isdir(text):
-        said = f"{text} is a folder too: -i {text} -o FOLDER translates its files"
+        warn(f"translate: {text} is a folder too: -i {text} -o FOLDER translates its files")
     elif re.fullmatch(r"\S+\.[A-Za-z]{2,5}", text):
         from transformer.documents.formats import FORMATS
 
-        if Path(text).suffix.lower() not in FORMATS:
-            return
-        said = f"there is no file {text}: translated as a text"
-    else:
-        return
-    tell(f"translate: {said}")
+        if Path(text).suffix.lower() in FORMATS:
+            warn(f"translate: there is no file {text}: translated as a text")
 
 
-def _check_places(sources: list[Path], output: Path | None, asked: str) -> None:
+def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
     """Raises a UserError where there is no place for what is written, or it is a source."""
     from transformer.documents import folder
 
     jobs, _ = folder.jobs(sources, output, asked)
     places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
     for source, target in places:
-        is_there = target and (target.is_file() or target.is_dir())
-        if target and is_there and source.samefile(target):
+        if target and (target.is_file() or target.is_dir()) and source.samefile(target):
             raise UserError(f"expected --output elsewhere: {source} would be overwritten")
 
 
-def _folders(args: argparse.Namespace) -> dict[Direction, str | Path]:
+def _select_models(args: argparse.Namespace) -> dict[Direction, str | Path]:
     """The models to choose among, by their languages; UserError if they are not those asked."""
-    named = args.src_lang or args.tgt_lang
-    if not args.model and not named:
-        return models()  # the language of each text decides
-    langs = direction(args.src_lang, args.tgt_lang)
-    model = args.model or default_model(langs)
-    served = models(model)
-    asked = [
-        pair for pair in served if (args.src_lang or pair[0], args.tgt_lang or pair[1]) == pair
+    if not (args.model or args.src_lang or args.tgt_lang):
+        return locate.model_folders()  # the language of each text decides
+    langs = locate.infer_direction(args.src_lang, args.tgt_lang)
+    model = args.model or locate.default_model(langs)
+    served = locate.model_folders(model)
+    chosen = [
+        (s, t) for s, t in served if args.src_lang in (s, None) and args.tgt_lang in (t, None)
     ]
-    if not asked:
+    if not chosen:
         there = " and ".join(" to ".join(pair) for pair in served)
         raise UserError(f"expected a model for {'-'.join(langs)}, but {model} translates {there}")
-    return dict.fromkeys(asked, model)
+    return dict.fromkeys(chosen, model)
 
 
-def _open(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Directions":
+def _open_models(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Directions":
     """The models in these folders, ready to translate; a glossary that is none fails at once."""
     glossary = Glossary.read(args.glossary) if args.glossary else None
     if glossary and not args.guard:
         raise UserError("expected --guard with --glossary: it puts the terms in")
-    with _importing():
+    with _pause_garbage_collection():
         from transformer.translation.directions import Directions
     return Directions(folders, args.device, args.compute_type, guard=args.guard, glossary=glossary)
 
 
 @contextlib.contextmanager
-def _importing() -> Iterator[None]:
-    """Around the import of the library, once there is something to do: torch takes a second.
+def _pause_garbage_collection() -> Iterator[None]:
+    """Import the library faster: torch takes a second.
 
-    Nearly all that an import makes stays to the end. So the garbage collector, which would look
-    through it some 370 times, rests meanwhile, and at the exit it leaves all to the system.
+    Nearly every object that an import creates lives to the end. Searching them all for garbage,
+    some 370 times while importing and once more at exit, would be in vain.
     """
     atexit.register(gc.freeze)
-    collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
-            gc.enable()
+        gc.enable()
 
 
 def _selftest(args: argparse.Namespace) -> None:
-    """Prints a line for each check of each model; Failed tells how many do not hold."""
-    folders, n_wrong = _folders(args), 0
-    with _importing():
+    """Print a line for each check of each model; raise CheckFailed if any fails."""
+    folders, results = _select_models(args), list[bool]()
+    with _pause_garbage_collection():
         from transformer.evaluation import selftest
     for langs, folder in folders.items():
         for check in selftest.run(folder, args.device, args.compute_type, langs):
             mark = "ok" if check.passed else "WRONG"
             print(f"{'-'.join(langs)}  {check.name}: {mark}: {check.detail}", flush=True)
-            n_wrong += not check.passed
-    if n_wrong:
-        number = "1 check does" if n_wrong == 1 else f"{n_wrong} checks do"
-        raise Failed(f"{number} not hold: the model is not what was released, or this machine errs")
+            results.append(check.passed)
+    if not all(results):
+        n_failed = f"{results.count(False)} of {len(results)} checks failed"
+        raise CheckFailed(f"{n_failed}: not the released model, or this machine computes wrongly")
 
 
 def _serve(args: argparse.Namespace) -> None:
     """Answers over HTTP until SIGTERM or Ctrl-C; UserError where something is missing."""
     limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
-    folders = _folders(args)
+    folders = _select_models(args)
     try:
         from transformer.serving import app as server
     except ImportError as error:
         raise UserError(f"to serve, install the extra `serve`: {error}") from error
-    app = server.application(_open(args, folders), decode, limits)
+    app = server.application(_open_models(args, folders), decode, limits)
     server.serve(app, limits, lambda url: print(f"translate: {url}", file=sys.stderr, flush=True))
 
 
-def _explain(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
+def _explain_texts(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
     """Prints how the texts were translated, and draws the alignment; with one model for all."""
-    from transformer.explain.trace import explained
+    from transformer.explain.trace import explain
 
-    texts = list(_lines(args, args.input)[0])
+    texts = list(_open_lines(args, args.input)[0])
     (langs,) = opened.detect_directions(texts[:1]) or [opened.available[0]]
     translator = opened.unguarded(langs)
-    with open_output(args.output, resume=False, by="") as (write, *_):
-        for line in explained(translator, texts, args.attention, args.explain, decode):
+    with open_line_output(args.output, resume=False, by="") as (write, *_):
+        for line in explain(translator, texts, args.attention, args.explain, decode):
             write(line)
 
 
@@ -248,12 +240,12 @@ def _translate_lines(
 ) -> None:  # fmt: skip
     """Translates texts, or a file of lines in one language; with --per-line each in its own."""
     ends = deque[str]()
-    lines, sample = _lines(args, source, ends)
-    langs = (
-        opened.most_common_direction(sample.splitlines()) if sample and not args.per_line else None
-    )
+    lines, sample = _open_lines(args, source, ends)
+    langs = None
+    if sample and not args.per_line:
+        langs = opened.most_common_direction(sample.splitlines())
     by = "--resume" if args.json or decode.n_best == 1 else ""
-    with open_output(target, resume=args.resume, by=by) as (write, n_done, last):
+    with open_line_output(target, resume=args.resume, by=by) as (write, n_done, last):
         if progress.is_shown and source:
             with source.open("rb") as file:
                 progress.start(sum(1 for _ in file), n_done)
@@ -262,74 +254,84 @@ def _translate_lines(
         for _ in range(n_done - len(passed)):
             ends.popleft()
         for number, translation in enumerate(stream, n_done + 1 - len(passed)):
-            made = output_lines(translation, args.json, decode.n_best)
+            made = format_translation(translation, args.json, decode.n_best)
             end = ends.popleft() if ends else "\n"
             if args.json or decode.n_best > 1 or not (end or source):
                 end = "\n"
             if number == n_done:  # of the earlier run
                 if [last] != [*made]:
-                    progress.say(
+                    progress.write(
                         f"translate: line {n_done} would now be another: are input, model "
                         f"and options those of before? If not, remove {target}.part"
                     )
                 continue
             for line in made:
                 write(line, end)
-            progress.advance()
+            progress.update()
             if translation.warnings:
                 where = f"{source}, line {number}" if args.input and args.input.is_dir() else number
-                progress.say(f"translate: {where}: {'; '.join(translation.warnings)}")
+                progress.write(f"translate: {where}: {'; '.join(translation.warnings)}")
+
+
+def _translate_file(
+    args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, job: "Job",
+    progress: Progress,
+) -> None:  # fmt: skip
+    """Translate one file: a document as a whole, any other line by line."""
+    from transformer.documents import folder, passages
+
+    per_line = args.per_line or args.json or decode.n_best > 1
+    if not job.is_document or (job.is_text and per_line):
+        return _translate_lines(args, opened, decode, job.source, job.target, progress)
+    if args.json or decode.n_best > 1:
+        raise UserError("expected lines of text for --json and --n-best")
+    columns = tuple(filter(None, (args.columns or "").split(",")))
+    options = passages.Options(columns=columns, encoding=args.encoding or "")
+    with open_binary_output(job.target) as write:
+        with os_errors_as_user_errors(f"translate {job.source}"):
+            content, warnings = folder.translate_document(
+                job, opened, decode, options, progress.start, progress.update
+            )
+        write(content)
+    for line in warnings:
+        progress.write(f"translate: {job.source}: {line}")
 
 
 def _translate_files(
     args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, sources: list[Path]
 ) -> None:
-    """Translates documents, files of lines and folders; goes on after a file that is broken."""
+    """Translate files and folders; one that fails is reported, and the next one follows."""
     from transformer.documents import folder
-    from transformer.documents.passages import Options
 
     jobs, passed = folder.jobs(sources, args.output, args.format)
-    columns = tuple(filter(None, (args.columns or "").split(",")))
-    options = Options(columns=columns, encoding=args.encoding or "")
-    broken: list[str] = []
+    failed: list[str] = []
     with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
         for path in passed:
-            progress.say(f"translate: {path}: passed over: no format that is known")
+            progress.write(f"translate: {path}: passed over: no format that is known")
         for job in jobs:
             if len(jobs) > 1 and args.resume and job.target and job.target.exists():
-                progress.skip()
+                progress.skip_file()
                 continue
+            action = f"translate {job.source}"
             try:
-                with progress.of_file(job.source.name), able_to(f"translate {job.source}"):
-                    has_lines = args.per_line or args.json or decode.n_best > 1
-                    if (has_lines and job.is_text) or not job.is_document:
-                        _translate_lines(args, opened, decode, job.source, job.target, progress)
-                        continue
-                    if args.json or decode.n_best > 1:
-                        raise UserError("expected lines of text for --json and --n-best")
-                    with open_whole(job.target) as write:
-                        with able_to(f"translate {job.source}"):
-                            content, warnings = folder.translate_document(
-                                job, opened, decode, options, progress.start, progress.advance,
-                            )  # fmt: skip
-                        write(content)
-                    for line in warnings:
-                        progress.say(f"translate: {job.source}: {line}")
+                with progress.track_file(job.source.name), os_errors_as_user_errors(action):
+                    _translate_file(args, opened, decode, job, progress)
             except UserError as error:
                 if str(job.source) not in str(error) and "cannot write" not in str(error):
                     error.args = (f"{job.source}: {error}",)
                 if len(jobs) == 1:
                     raise
-                broken.append(str(job.source))
-                progress.say(f"translate: {'; '.join([str(error), *notes(error)])}")
-    if broken:
-        raise UserError(f"{len(broken)} of {len(jobs)} files could not be translated: {broken[0]}")
+                failed.append(str(job.source))
+                progress.write(f"translate: {'; '.join([str(error), *error_notes(error)])}")
+    if failed:
+        raise UserError(f"{len(failed)} of {len(jobs)} files could not be translated: {failed[0]}")
 
 
 def _print_versions() -> None:
     print(f"transformer-es-en {transformer.__version__}")
-    for langs, folder in models().items():
-        found = re.search(r"^(\w{12})\w+  model", read_bytes(find(folder) / SUMS).decode(), re.M)
+    for langs, folder in locate.model_folders().items():
+        checksums = read_bytes(locate.find_checkpoint(folder) / locate.CHECKSUMS).decode()
+        found = re.search(r"^(\w{12})\w+  model", checksums, re.M)
         print(f"{'-'.join(langs)} {found[1] if found else ''}  {folder}")
 
 
@@ -338,7 +340,7 @@ def _complete(shell: str) -> None:
         import shtab
     except ImportError as error:
         raise UserError(f"for completion, install the extra `completion`: {error}") from error
-    whole = whole_parser()
+    whole = completion_parser()
     for action in whole._actions:
         if action.type is Path:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
@@ -362,17 +364,17 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
         return print(new_api_key(args.new_api_key, args.per_minute))
     if args.serve:
         return _serve(args)
-    sources = _take_files(args, is_literal)
+    sources = _resolve_inputs(args, is_literal)
     decode = from_arguments(DecodeConfig, args)
     if not args.json:
         decode = dataclasses.replace(decode, scores=False)  # of greedy search; nothing shows them
-    folders = _folders(args)
+    folders = _select_models(args)
     is_explained = args.explain or args.attention
     if sources and not is_explained:
-        _check_places(sources, args.output, args.format)
-    opened = _open(args, folders)
+        _check_targets(sources, args.output, args.format)
+    opened = _open_models(args, folders)
     if is_explained:
-        return _explain(args, opened, decode)
+        return _explain_texts(args, opened, decode)
     if len(folders) == 1:
         opened.translator(*folders)  # a defect shows before anything is written
     if sources:
@@ -381,19 +383,18 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
             return _translate_files(args, opened, decode, sources)
         except BaseException:
             if is_new:
-                remove_empty(args.output)
+                remove_empty_folders(args.output)
             raise
-    progress = Progress(1, is_shown=False)
-    _translate_lines(args, opened, decode, None, args.output, progress)
+    _translate_lines(args, opened, decode, None, args.output, Progress(1, is_shown=False))
 
 
 def main(argv: list[str] | None = None) -> int:
     """The `translate` command; returns its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    command = words[0] if words and words[0] and words[0] in ABOUT else ""
+    command = words[0] if words and words[0] and words[0] in DESCRIPTIONS else ""
     given = words[1:] if command else words
-    with stoppable():
+    with handle_signals():
         return run_command(
-            lambda: run(parser(command).parse_args(given), "--" in given),
+            lambda: run(build_parser(command).parse_args(given), "--" in given),
             f"translate {command}".rstrip(),
         )

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 from transformer.config import UserError, choices
-from transformer.files import keep, replaced
+from transformer.files import atomic_write, lock_file
 
 T = TypeVar("T")
-TRACEBACK = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
-ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
-AGAIN = 1.0  # seconds
-DEFECT = 70  # exit code, as in sysexits.h
-_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
+TRACEBACK_VARIABLE = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
+STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
+SIGNAL_PAUSE = 1.0  # seconds
+EXIT_DEFECT = 70  # exit code, as in sysexits.h
+_WRITE_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 
 class Parser(argparse.ArgumentParser):
@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
 
-def _or_auto(kind: Callable[[Any], Any]) -> Callable[[str], Any]:
+def _number_or_auto(kind: Callable[[Any], Any]) -> Callable[[str], Any]:
     """Reads a number, and `auto` as 0, which leaves the choice open."""
 
     def number(text: str) -> Any:
@@ -71,7 +71,7 @@ def _add_flag(group: Any, field: "dataclasses.Field[Any]", hint: Any, default: A
     else:
         allowed = choices(hint) or None
         kind = str if allowed else hint
-        options |= {"type": _or_auto(kind) if is_open else kind, "choices": allowed}
+        options |= {"type": _number_or_auto(kind) if is_open else kind, "choices": allowed}
         if default is not None:
             help += f" (default: {'auto' if is_open and not default else default})"
     hidden = argparse.SUPPRESS if group.title == argparse.SUPPRESS else help
@@ -114,25 +114,27 @@ def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None =
         raise UserError(str(error).removeprefix(f"{cls.__name__}: ")) from error
 
 
-class Failed(Exception):
+class CheckFailed(Exception):
     """A check has been made and does not hold: exit code 1."""
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
+def handle_signals() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt with their number, as Ctrl-C does.
 
     What follows within a second, while the first is answered, changes nothing.
     """
-    last = -AGAIN
+    last = -SIGNAL_PAUSE
 
     def stop(number: int, frame: object) -> None:
         nonlocal last
-        if time.monotonic() - last > AGAIN:
+        if time.monotonic() - last > SIGNAL_PAUSE:
             last = time.monotonic()
             raise KeyboardInterrupt(number)
 
-    before = {number: signal.getsignal(number) for number in signal.Signals if number.name in ENDS}
+    before = {
+        number: signal.getsignal(number) for number in signal.Signals if number.name in STOP_SIGNALS
+    }
     for number, handler in before.items():
         if handler in (signal.SIG_DFL, signal.default_int_handler):  # and not ignored, as by nohup
             with contextlib.suppress(ValueError):  # a thread sets none
@@ -158,31 +160,31 @@ def run_command(work: Callable[[], object], name: str) -> int:
         if sys.stdout:
             sys.stdout.flush()
     except BaseException as error:
-        told = _told(error)
+        told = _message_and_exit_code(error)
         if told is None:
             raise
-        if os.environ.get(TRACEBACK) and not isinstance(error, UserError | Failed):
+        if os.environ.get(TRACEBACK_VARIABLE) and not isinstance(error, UserError | CheckFailed):
             traceback.print_exc()
         message, code = told
-        lines = (line for text in (message, *notes(error)) for line in text.splitlines())
+        lines = (line for text in (message, *error_notes(error)) for line in text.splitlines())
         with contextlib.suppress(OSError):  # standard error may be full too
             print(f"{name}: {'; '.join(lines)}", file=sys.stderr, flush=True)
-        _let_go(sys.stdout)
+        _discard_unwritten(sys.stdout)
         return code
     return 0
 
 
-def notes(error: BaseException) -> list[str]:
+def error_notes(error: BaseException) -> list[str]:
     """What was added to an error on its way."""
     return getattr(error, "__notes__", [])
 
 
-def _told(error: BaseException) -> tuple[str, int] | None:
+def _message_and_exit_code(error: BaseException) -> tuple[str, int] | None:
     """What is said of an error, and the exit code; None for what is none."""
     match error:
         case UserError():
             return str(error), 2
-        case Failed():
+        case CheckFailed():
             return str(error), 1
         case BrokenPipeError():
             return "stopped: the reader of the output has closed it", 128 + signal.SIGPIPE
@@ -190,17 +192,20 @@ def _told(error: BaseException) -> tuple[str, int] | None:
             return "stopped", 128 + (error.args or (signal.SIGINT,))[0]
         case MemoryError():
             return "expected more memory than is free: end other programs, or translate less", 2
-        case OSError(filename=None, errno=number) if number in _CANNOT_WRITE:
+        case OSError(filename=None, errno=number) if number in _WRITE_ERRNOS:
             return f"cannot write standard output: {error.strerror}", 2
         case ModuleNotFoundError() if error.name and not error.name.startswith("transformer"):
             return f"expected the library {error.name}, which is not installed: pip install it", 2
         case Exception():
             first = next(iter(str(error).splitlines()), "")
-            return f"defect: {type(error).__name__}: {first} ({TRACEBACK}=1 shows where)", DEFECT
+            return (
+                f"defect: {type(error).__name__}: {first} ({TRACEBACK_VARIABLE}=1 shows where)",
+                EXIT_DEFECT,
+            )
     return None
 
 
-def _let_go(stream: Any) -> None:
+def _discard_unwritten(stream: Any) -> None:
     """What cannot be written is dropped: Python would complain once more at its exit."""
     try:
         if stream:
@@ -211,7 +216,7 @@ def _let_go(stream: Any) -> None:
 
 
 @contextlib.contextmanager
-def able_to(do: str) -> Iterator[None]:
+def os_errors_as_user_errors(do: str) -> Iterator[None]:
     """An error of the operating system means that this cannot be done: a UserError."""
     try:
         yield
@@ -225,52 +230,54 @@ def able_to(do: str) -> Iterator[None]:
         raise UserError(f"cannot {do}: {cause.strerror or cause}") from error
 
 
-def _output() -> Any:
+def _standard_output() -> Any:
     if sys.stdout is None:
         raise UserError("cannot write standard output: it is closed")
     return sys.stdout
 
 
-Writer = tuple[Callable[..., None], int, str]
+LineOutput = tuple[Callable[..., None], int, str]
 
 
 @contextlib.contextmanager
-def open_output(target: Path | None, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
+def open_line_output(
+    target: Path | None, *, resume: bool, by: str = "--resume"
+) -> Iterator[LineOutput]:
     """Writes a line to standard output or a file; how many are there already; the last of them."""
     if target is None:
-        _output().reconfigure(encoding="utf-8", newline="\n")
-        with able_to("write standard output"):
+        _standard_output().reconfigure(encoding="utf-8", newline="\n")
+        with os_errors_as_user_errors("write standard output"):
             yield lambda line, end="\n": print(line, end=end, flush=True), 0, ""
     elif target.exists() and not target.is_file():  # a pipe or /dev/null
         with (
-            able_to(f"write {target}"),
+            os_errors_as_user_errors(f"write {target}"),
             target.open("w", encoding="utf-8", newline="\n", buffering=1) as file,
         ):
             yield lambda line, end="\n": print(line, end=end, file=file), 0, ""
     else:
-        with unlost(target.resolve(), resume=resume, by=by) as writer:
+        with resumable_output(target.resolve(), resume=resume, by=by) as writer:
             yield writer
 
 
 @contextlib.contextmanager
-def open_whole(target: Path | None) -> Iterator[Callable[[bytes], object]]:
+def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object]]:
     """Writes a whole file, which is kept for this process meanwhile; standard output; or a pipe."""
     if target is None:
-        with able_to("write standard output"):
-            yield _output().buffer.write
+        with os_errors_as_user_errors("write standard output"):
+            yield _standard_output().buffer.write
             sys.stdout.flush()
     elif target.exists() and not target.is_file():
-        with able_to(f"write {target}"):
+        with os_errors_as_user_errors(f"write {target}"):
             yield target.write_bytes
     else:
-        with able_to(f"write {target}"):
+        with os_errors_as_user_errors(f"write {target}"):
             target.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(target.resolve()) as file:
+        with atomic_write(target.resolve()) as file:
             yield file.write
 
 
 @contextlib.contextmanager
-def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writer]:
+def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[LineOutput]:
     """Writes a line to a file that takes its name when complete; what it has already, as above.
 
     Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
@@ -279,15 +286,15 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
     part, can = target.with_name(f"{target.name}.part"), f"write {target}"
     if resume and target.exists() and not part.exists():
         raise UserError(f"nothing to resume: {target} is complete, and there is no {part}")
-    with able_to(can):
+    with os_errors_as_user_errors(can):
         part.parent.mkdir(parents=True, exist_ok=True)
         raw = part.open("a+b")
         try:
-            keep(raw, part, target)
+            lock_file(raw, part, target)
             if part.stat().st_size and not resume:
                 does = f"{by} goes on, or remove it" if by else "remove it"
                 raise UserError(f"{part} holds lines of an earlier run: {does}")
-            n_lines, last = _cut_to_lines(raw)
+            n_lines, last = _truncate_partial_line(raw)
         except BaseException:
             raw.close()
             raise
@@ -295,12 +302,12 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
         file = io.TextIOWrapper(raw, "utf-8", newline="\n", line_buffering=True)
 
     def write(line: str, end: str = "\n") -> None:
-        with able_to(can):
+        with os_errors_as_user_errors(can):
             file.write(f"{line}{end}")
 
     try:
         yield write, n_lines, last
-        with able_to(can):
+        with os_errors_as_user_errors(can):
             os.fsync(file.fileno())
             file.close()
             os.replace(part, target)
@@ -314,7 +321,7 @@ def unlost(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[Writ
         raise
 
 
-def _cut_to_lines(file: IO[bytes]) -> tuple[int, str]:
+def _truncate_partial_line(file: IO[bytes]) -> tuple[int, str]:
     """Cuts what is behind the last line feed; returns the number of lines and the last."""
     n_lines = end = file.seek(0)
     last = b""
@@ -326,7 +333,7 @@ def _cut_to_lines(file: IO[bytes]) -> tuple[int, str]:
     return n_lines, last[:-1].removesuffix(b"\r").decode(errors="replace")
 
 
-def tell(message: str, write: Callable[..., object] = print) -> None:
+def warn(message: str, write: Callable[..., object] = print) -> None:
     """A line on standard error; one that is full or gone ends no work."""
     with contextlib.suppress(OSError):
         write(" ".join(message.splitlines()), file=sys.stderr)
@@ -347,29 +354,29 @@ class Progress:
         self._bars.append(tqdm(total=total, desc=name, unit=unit, dynamic_ncols=True, leave=None))
 
     @contextlib.contextmanager
-    def of_file(self, name: str) -> Iterator[None]:
+    def track_file(self, name: str) -> Iterator[None]:
         n_bars, self._name = len(self._bars), name
         try:
             yield
         finally:
             while len(self._bars) > n_bars:
                 self._bars.pop().close()
-        self.skip()
+        self.skip_file()
 
     def start(self, n_lines: int, n_done: int = 0) -> None:
         if self.is_shown:
             self._add(n_lines, self._name, " lines")
             self._bars[-1].update(n_done)
 
-    def advance(self, n_lines: int = 1) -> None:
+    def update(self, n_lines: int = 1) -> None:
         if self.is_shown:
             self._bars[-1].update(n_lines)
 
-    def say(self, message: str) -> None:
+    def write(self, message: str) -> None:
         """A line on standard error, above the bars."""
-        tell(message, self._bars[0].write if self._bars else print)
+        warn(message, self._bars[0].write if self._bars else print)
 
-    def skip(self) -> None:
+    def skip_file(self) -> None:
         """A file that is not translated."""
         for bar in self._bars:
             bar.update()

@@ -24,7 +24,7 @@ Direction = tuple[str, str]  # source and target language
 SentencePair = tuple[str, str]  # source and target text
 
 
-def tags_of(langs: Iterable[str]) -> tuple[str, ...]:
+def source_tags(langs: Iterable[str]) -> tuple[str, ...]:
     """Source pieces that no text is cut into: the language to write, and a source nobody wrote."""
     return (*(target_tag(lang) for lang in sorted(langs)), BACK_TRANSLATED)
 
@@ -54,7 +54,7 @@ def choices(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
 
 
-def reject(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
+def validate(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
     """Raises one ValueError that lists every rule that does not hold, choices included.
 
     `bounds` are those of some fields, as {"0 <= {} < 1": "dropout ema"}; `rules` all others. A
@@ -83,7 +83,7 @@ def _is_within(bound: str, value: float) -> bool:
 
 
 # Beyond what any machine trains; a damaged or hostile checkpoint may ask for anything.
-LARGEST = {2**16: "d_model max_len", 2**18: "d_ff", 2**22: "vocab_size",
+MAX_SIZES = {2**16: "d_model max_len", 2**18: "d_ff", 2**22: "vocab_size",
            1000: "n_encoder_layers n_decoder_layers"}  # fmt: skip
 
 
@@ -104,10 +104,10 @@ class ModelConfig:
     activation: Literal["relu", "gelu"] = option("relu", "of the feed-forward sublayer")
 
     def __post_init__(self) -> None:
-        reject(self, {
+        validate(self, {
             "{} >= 1": "vocab_size d_model n_heads n_encoder_layers n_decoder_layers d_ff",
             "{} >= 2": "max_len", "0 <= {} < 1": "dropout",
-            **{f"{{}} <= {most}": names for most, names in LARGEST.items()},
+            **{f"{{}} <= {most}": names for most, names in MAX_SIZES.items()},
         }, {
             f"an even d_model, not {self.d_model}": self.d_model % 2 == 0,
             f"d_model divisible by n_heads, not {self.d_model} by {self.n_heads}": (
@@ -156,7 +156,7 @@ class ColumnConfig:
     swap: bool = option(False, "exchange the columns of a source that reads as if swapped")
 
     def __post_init__(self) -> None:
-        reject(self, {}, self._column_rules())
+        validate(self, {}, self._column_rules())
 
     def _column_rules(self) -> dict[str, bool]:
         rule = f"two different columns, not {' '.join(self.columns)}"
@@ -179,7 +179,7 @@ class CorpusConfig(ColumnConfig):
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "max_words tokenizer_sample", "{} > 1": "max_ratio",
                   "{} >= 0": "max_pairs workers"}  # fmt: skip
-        reject(self, bounds, self._column_rules())
+        validate(self, bounds, self._column_rules())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,19 +199,19 @@ class NoiseConfig:
     noise_copied: float = option(0.0, "share of the batches with something to copy put in")
 
     def __post_init__(self) -> None:
-        reject(self, {"0 <= {} <= 1": " ".join(NOISES)}, self._noise_rules())
+        validate(self, {"0 <= {} <= 1": " ".join(NOISE_FIELDS)}, self._noise_rules())
 
     @property
     def has_noise(self) -> bool:
         """Whether anything is ever altered."""
-        return any(getattr(self, name) for name in NOISES)
+        return any(getattr(self, name) for name in NOISE_FIELDS)
 
     def _noise_rules(self) -> dict[str, bool]:
         styles = self.noise_caps + self.noise_title + self.noise_joined + self.noise_copied
         return {f"caps, title, joined and copied of 1 together, not {styles:.3g}": styles <= 1}
 
 
-NOISES = tuple(field.name for field in dataclasses.fields(NoiseConfig))
+NOISE_FIELDS = tuple(field.name for field in dataclasses.fields(NoiseConfig))
 
 
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
@@ -287,8 +287,8 @@ class TrainConfig(NoiseConfig):
         return self.track or self.report_to == "tensorboard"
 
     def __post_init__(self) -> None:
-        reject(self, {
-            "0 <= {} <= 1": " ".join((*NOISES, "cooldown_ratio")),
+        validate(self, {
+            "0 <= {} <= 1": " ".join((*NOISE_FIELDS, "cooldown_ratio")),
             "{} >= 1": "accumulate save_every eval_every",
             "{} >= 0": "max_steps max_epochs max_minutes patience warmup cooldown average clip "
             "eval_pairs sample_alpha seed learning_rate pad_multiple log_every threads",
@@ -314,7 +314,7 @@ FINE_TUNE: Mapping[str, Any] = types.MappingProxyType({
 FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "max_minutes": 15.0})
 
 
-WIDEST = 256  # beams: memory and time grow with them, and translations get no better
+MAX_BEAM_SIZE = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
 COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without measurable loss (GPU: bfloat16)"
 
@@ -332,9 +332,9 @@ class DecodeConfig:
     scores: bool = option(True, "score greedy translations too, which takes a little longer")
 
     def __post_init__(self) -> None:
-        bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {WIDEST}": "beam_size",
+        bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {MAX_BEAM_SIZE}": "beam_size",
                   "{} >= 0": "alpha no_repeat_ngram", "0 < {} <= 1000": "max_ratio"}  # fmt: skip
-        reject(self, bounds, {
+        validate(self, bounds, {
             f"1 <= n_best <= beam_size, not {self.n_best} of {self.beam_size}": (
                 1 <= self.n_best <= self.beam_size
             ),
@@ -366,7 +366,7 @@ class ServeConfig:
     cors: str = option("", "origin whose pages may use the server, as https://a.org; *: any")
 
     def __post_init__(self) -> None:
-        reject(self, {
+        validate(self, {
             "{} > 0": "char_limit batch_limit file_mib file_char_limit glossary_limit queue_limit "
             "timeout connections address_connections",
             "0 <= {} < 65536": "port", "{} >= 0": "per_minute", "0 <= {} <= 20": "max_alternatives",

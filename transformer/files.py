@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 
 Errors = Literal["strict", "replace", "skip"]
 _HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
-LOCK = ".lock"
-PATIENCE = 50  # times that a folder without its name is looked at, before it is told a crash
-SMALL = 64 * 2**20  # bytes: more than any file has that is read as a whole
+LOCK_FILE = ".lock"
+MAX_RETRIES = 50  # times that a folder without its name is looked at, before it is told a crash
+MAX_BYTES = 64 * 2**20  # bytes: more than any file has that is read as a whole
 
 
-def _sync(path: Path) -> None:
+def _fsync(path: Path) -> None:
     """Waits until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -46,7 +46,7 @@ def open_regular(path: Path) -> io.BufferedReader:
     return path.open("rb")
 
 
-def read_bytes(path: Path, limit: int = SMALL) -> bytes:
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The content of a file; OSError where it is none or has more bytes than the limit."""
     with open_regular(path) as file:
         content = file.read(limit + 1)
@@ -57,13 +57,13 @@ def read_bytes(path: Path, limit: int = SMALL) -> bytes:
 
 # Letters and marks of Spanish and English text in Windows-1252, and what hardly stands in such text
 # but in that of other encodings: control characters, damaged UTF-8, the letters of DOS and the Mac.
-_WESTERN = re.compile("[áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»‘’“”–—…•€£©®°·\xa0]")
-_STRANGE = re.compile(
+_PLAUSIBLE = re.compile("[áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»‘’“”–—…•€£©®°·\xa0]")
+_IMPLAUSIBLE = re.compile(
     "[\x01-\x08\x0b\x0e-\x19\x1c-\x1f\x7f‚ƒ„†‡ˆ‰Š‹ŒŽ˜š›œžŸ¢¤¥¦¨¬¯¶¸ÂÃÐÞðþ]|â€|(?<=[a-z])\xa0(?=[\\s.,;])"
     "|(?<=[A-Za-z])[¡¿£§«ª°²³´µ¹º»](?=[a-z])|(?<=[a-z])[À-Þ]"
 )
 _LETTER = re.compile("[A-Za-z]")
-JUDGED = 2**16  # bytes
+SAMPLE_BYTES = 2**16  # bytes
 
 
 def is_windows_1252(content: bytes) -> bool:
@@ -75,15 +75,15 @@ def is_windows_1252(content: bytes) -> bool:
         content.decode()
         return False
     except UnicodeDecodeError as error:
-        if not content[: error.start].isascii() or 0 in content[:JUDGED]:
+        if not content[: error.start].isascii() or 0 in content[:SAMPLE_BYTES]:
             return False
-        sample = content[max(0, error.start - JUDGED) :][: 2 * JUDGED]
+        sample = content[max(0, error.start - SAMPLE_BYTES) :][: 2 * SAMPLE_BYTES]
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    n_strange = len(_STRANGE.findall(text))
-    n_western = len(_WESTERN.findall(text)) - n_strange
+    n_strange = len(_IMPLAUSIBLE.findall(text))
+    n_western = len(_PLAUSIBLE.findall(text)) - n_strange
     n_others = sum(c > "\x7f" for c in text) - n_western
     return 4 * n_strange <= max(0, n_western) and 4 * n_others <= len(_LETTER.findall(text))
 
@@ -149,7 +149,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def keep(file: IO[Any], path: Path, target: Path) -> None:
+def lock_file(file: IO[Any], path: Path, target: Path) -> None:
     """Keeps an open file until it is closed; a UserError where another process makes `target`."""
     if sys.platform != "win32":
         import fcntl
@@ -164,7 +164,7 @@ def keep(file: IO[Any], path: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def replaced(path: Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Gives a file to write, which takes the name `path` once the block ends well.
 
     What cannot be written is a UserError; nothing of it is left, and what was there stays.
@@ -174,7 +174,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
         if os.path.lexists(temporary) and not temporary.is_file():
             _remove(temporary)
         with temporary.open("ab") as file:
-            keep(file, temporary, path)
+            lock_file(file, temporary, path)
             try:
                 file.truncate(0)
                 yield file
@@ -187,16 +187,16 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
                 with contextlib.suppress(OSError):
                     temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise _write_error(path, error) from error
 
 
-def _cannot_write(path: Path, error: OSError) -> UserError:
+def _write_error(path: Path, error: OSError) -> UserError:
     return UserError(f"cannot write {path}: {error.strerror or error}; what was there is intact")
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing."""
-    with replaced(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 
@@ -213,22 +213,22 @@ def append_text(path: Path, text: str) -> None:
                 file.truncate(end)
                 raise
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise _write_error(path, error) from error
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Keeps a folder, which is made, for this process; a UserError names who has it already.
 
     The system gives it free when the process ends, however it does. A folder that stays empty
     goes again.
     """
-    path = folder / LOCK
+    path = folder / LOCK_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b", buffering=0)
     except OSError as error:
-        raise _cannot_write(folder, error) from error
+        raise _write_error(folder, error) from error
     with file:
         if sys.platform != "win32":
             import fcntl
@@ -256,38 +256,38 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()  # unless something is in it
 
 
-def remove_empty(folder: Path) -> None:
+def remove_empty_folders(folder: Path) -> None:
     """Removes a folder and those in it, as far as no file is in them."""
     for path in sorted([folder, *folder.rglob("*")], reverse=True):
         with contextlib.suppress(OSError):
             path.rmdir()
 
 
-def _previous(folder: Path) -> Path:
+def _backup_path(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.old")
 
 
-def existing(folder: Path) -> Path | None:
+def latest_version(folder: Path) -> Path | None:
     """The complete folder of that name, or what else has it, or its predecessor after a crash.
 
     None where there is none of them; one that is just being replaced is waited for.
     """
-    for _ in range(PATIENCE):
-        if os.path.lexists(folder) or not _previous(folder).is_dir():
+    for _ in range(MAX_RETRIES):
+        if os.path.lexists(folder) or not _backup_path(folder).is_dir():
             return folder if os.path.lexists(folder) else None
         time.sleep(0.01)
-    return _previous(folder)
+    return _backup_path(folder)
 
 
 @contextlib.contextmanager
-def replaced_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path) -> Iterator[Path]:
     """Gives a temporary folder that takes the name `folder` once the block ends well.
 
     At every moment one complete folder exists, under its name or (for an instant) as the
     hidden predecessor that `existing` finds. What cannot be written is a UserError, and nothing
     of it is left.
     """
-    temporary, previous = folder.with_name(f".{folder.name}.tmp"), _previous(folder)
+    temporary, previous = folder.with_name(f".{folder.name}.tmp"), _backup_path(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(folder) and not folder.is_dir():
@@ -296,15 +296,15 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         temporary.mkdir()
         yield temporary
         for path in [*temporary.rglob("*"), temporary]:
-            _sync(path)
+            _fsync(path)
         if folder.exists():
             _remove(previous)
             os.rename(folder, previous)
         os.rename(temporary, folder)
-        _sync(folder.parent)
+        _fsync(folder.parent)
         _remove(previous)
     except OSError as error:
-        raise _cannot_write(folder, error) from error
+        raise _write_error(folder, error) from error
     finally:
         with contextlib.suppress(OSError):
             _remove(temporary)

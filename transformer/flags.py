@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from transformer.command import Parser, add_arguments, tell
+from transformer.command import Parser, add_arguments, warn
 from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, ServeConfig, choices
 from transformer.files import Errors, encoding_name
 from transformer.text.language import LANGUAGES, language_code
@@ -12,7 +12,7 @@ GUARD_HELP = (
     "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
     "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
 )
-ABOUT = {
+DESCRIPTIONS = {
     "": "Translates between Spanish and English, offline: texts, files, folders, or standard "
     "input, line by line.",
     "serve": "Answers over HTTP: a page for people, and the LibreTranslate API for programs.",
@@ -39,19 +39,23 @@ examples:
 }
 
 
-def whole_parser() -> Parser:
+def completion_parser() -> Parser:
     """The flags of `translate` and of all its commands, as the Tab key completes them."""
-    flags = parser(has_texts=False)
+    flags = build_parser(has_texts=False)
     commands = flags.add_subparsers()
-    for name in filter(None, ABOUT):
-        commands.add_parser(name, parents=[parser(name)], add_help=False, help=ABOUT[name])
+    for name in filter(None, DESCRIPTIONS):
+        commands.add_parser(
+            name, parents=[build_parser(name)], add_help=False, help=DESCRIPTIONS[name]
+        )
     return flags
 
 
-def parser(command: str = "", *, has_texts: bool = True) -> Parser:
+def build_parser(command: str = "", *, has_texts: bool = True) -> Parser:
     """The flags of `translate`, or of one of its commands."""
     flags = Parser(
-        prog=f"translate {command}".rstrip(), description=ABOUT[command], epilog=EXAMPLES[command]
+        prog=f"translate {command}".rstrip(),
+        description=DESCRIPTIONS[command],
+        epilog=EXAMPLES[command],
     )
     if command == "completion":
         flags.add_argument("completion", choices=("bash", "zsh"), help="of which shell")
@@ -60,8 +64,8 @@ def parser(command: str = "", *, has_texts: bool = True) -> Parser:
         flags.usage = "translate [options] [TEXT or FILE ...]"
         if has_texts:
             flags.add_argument("text", nargs="*", help="texts or files; none: standard input")
-        _add_texts(flags)
-    _add_models(flags)
+        _add_text_arguments(flags)
+    _add_model_arguments(flags)
     for name in ("serve", "selftest"):
         flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
     flags.set_defaults(**{command: True} if command else {})
@@ -76,13 +80,13 @@ def parser(command: str = "", *, has_texts: bool = True) -> Parser:
     return flags
 
 
-def _add_texts(flags: argparse.ArgumentParser) -> None:
+def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
-    add("--text", dest="said", metavar="TEXT", action="append", default=[], help="one that is "
-        "translated even if it is the name of a file or a command")  # fmt: skip
+    add("--text", dest="literal_texts", metavar="TEXT", action="append", default=[],
+        help="a text to translate even if it is the name of a file or a command")  # fmt: skip
     file = add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files, or "
                "- for stdin, lines of text or a document: %(formats)s")  # fmt: skip
-    file.formats = _Formats()  # type: ignore[attr-defined]
+    file.formats = _LazyFormatList()  # type: ignore[attr-defined]
     add("--format", default="", metavar="NAME", help="of files whose names do not tell it: one of "
         "these; txt: lines")  # fmt: skip
     add("-o", "--output", type=Path, metavar="PATH", help="the file or folder to write")
@@ -106,11 +110,11 @@ def join_words(words: list[str]) -> list[str]:
     """The texts of the arguments: words that stand there without quotation marks are one text."""
     if len(words) < 2 or any(len(word.split()) != 1 for word in words):
         return words
-    tell("translate: the words are read as one text (--text WORD: one by itself)")
+    warn("translate: the words are read as one text (--text WORD: one by itself)")
     return [" ".join(words)]
 
 
-class _Formats:
+class _LazyFormatList:
     """The endings of the formats, which only `--help` needs to load."""
 
     def __str__(self) -> str:
@@ -119,18 +123,18 @@ class _Formats:
         return ", ".join(ending[1:] for ending in FORMATS)
 
 
-def _add_models(flags: argparse.ArgumentParser) -> None:
+def _add_model_arguments(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
     add("-f", "--from", dest="src_lang", choices=LANGUAGES, type=language_code,
         help="source language (default: recognised); es-MX is es")  # fmt: skip
     add("-t", "--to", dest="tgt_lang", choices=LANGUAGES, type=language_code,
         help="target language (default: the other one)")  # fmt: skip
     add("--model", help="checkpoint folder (default: the released one)")
-    add_engine(flags)
+    add_device_arguments(flags)
     add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
 
 
-def add_engine(flags: argparse.ArgumentParser) -> None:
+def add_device_arguments(flags: argparse.ArgumentParser) -> None:
     """Adds where a model computes, and in which numbers."""
     flags.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"

@@ -43,7 +43,7 @@ def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
     panels = [
         (title, lines)
         for title, wanted in PANELS
-        if (lines := [line for which in wanted if (line := _line(metrics, *which))[0]])
+        if (lines := [line for which in wanted if (line := _series(metrics, *which))[0]])
     ]
     if not panels:
         raise ValueError(f"expected training or validation records, got {len(metrics)} others")
@@ -63,7 +63,7 @@ def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
     return _svg(paint, "Training curves", (4.2 * columns, 2.7 * rows))
 
 
-def _line(
+def _series(
     metrics: Sequence[Mapping[str, Any]], event: str, key: str, label: str
 ) -> tuple[list[int], list[float], str]:
     found = {
@@ -142,20 +142,20 @@ def heat_map(
 
     size = 1.6 + 0.3 * len(columns), 1.9 + 0.3 * len(rows)
     if kind == "png":
-        return _drawn(paint, title, size, "png")
+        return _render(paint, title, size, "png")
     return _svg(paint, title, size).encode()
 
 
 def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
     """What `paint` draws on a figure of that size in inches, as an <svg> element."""
-    svg = _drawn(paint, title, size, "svg").decode()
+    svg = _render(paint, title, size, "svg").decode()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
     label = html.escape(title, quote=True)
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def _drawn(
+def _render(
     paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
 ) -> bytes:
     """The file that matplotlib makes of it: an SVG without, a PNG with a background.

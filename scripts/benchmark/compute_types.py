@@ -14,7 +14,7 @@ from scripts.benchmark.tables import environment, log, markdown
 from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig
 from transformer.decoding import native
-from transformer.decoding.decoder import Decoder, model_decoder
+from transformer.decoding.decoder import Decoder, decoder_from_model
 from transformer.decoding.search import BatchDecoder
 from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
@@ -32,9 +32,9 @@ def decoders(plain: Translator) -> dict[str, Callable[[], Decoder]]:
         PLAIN: lambda: BatchDecoder(model, "float32"),
         f"{PLAIN}, bfloat16": lambda: BatchDecoder(model, "bfloat16"),
     }
-    if native.library() is not None and native.fits(model.config):
-        found["float32"] = lambda: model_decoder(model, "float32")
-        found["int8"] = lambda: model_decoder(model, "int8")
+    if native.load_library() is not None and native.is_supported(model.config):
+        found["float32"] = lambda: decoder_from_model(model, "float32")
+        found["int8"] = lambda: decoder_from_model(model, "int8")
     return found
 
 

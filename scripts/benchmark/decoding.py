@@ -33,7 +33,7 @@ from scripts.benchmark.driver import (
 from scripts.benchmark.engines import NAMES, OURS, Setting
 from scripts.benchmark.tables import environment, log
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import one_of
+from transformer.checkpoint.locate import resolve_direction
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import DecodeConfig, ModelConfig, UserError, model_config
 from transformer.evaluation.evaluate import read_set
@@ -155,7 +155,7 @@ def read_model(args: argparse.Namespace) -> tuple[Transformer, Ids]:
     if args.test is None:
         raise UserError("expected a test set for the checkpoint: give --test")
     opened = weights.load(args.model)
-    langs = one_of(args.model, opened.directions)
+    langs = resolve_direction(args.model, opened.directions)
     test_set = read_set(args.test, "test", langs, args.sentences)
     longest = opened.model.config.max_len // 2 - 1
     tags = opened.tokenizer.direction_tags(langs, opened.directions)

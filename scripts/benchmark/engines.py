@@ -112,9 +112,9 @@ def open_decoder(name: str, folder: Path) -> Decoder:
         return Ours(BatchDecoder(model, "float32"))
     if family(name) == "Hugging Face":
         return HuggingFace(model, getattr(torch, compute_type))
-    if native.library() is None or not native.fits(config):
+    if native.load_library() is None or not native.is_supported(config):
         raise UserError("it needs a C++ compiler at installation and widths that 64 divides")
-    return Ours(own_decoder.model_decoder(model, cast(ComputeType, compute_type)))
+    return Ours(own_decoder.decoder_from_model(model, cast(ComputeType, compute_type)))
 
 
 class Ours:
@@ -148,7 +148,7 @@ class HuggingFace:
     """`generate` of Marian or Pegasus, in batches of about equal length."""
 
     def __init__(self, model: Transformer, dtype: torch.dtype) -> None:
-        self.model = to_huggingface.huggingface_model(model).to(dtype)
+        self.model = to_huggingface.to_huggingface_model(model).to(dtype)
         self.max_len = model.config.max_len
         self.model.generation_config.bad_words_ids = None  # a mask at each step, here for nothing
         logging.getLogger("transformers").setLevel(logging.ERROR)

@@ -33,7 +33,7 @@ from scripts.benchmark.tables import environment
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
-from transformer.export.to_huggingface import huggingface_model
+from transformer.export.to_huggingface import to_huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
@@ -95,7 +95,7 @@ def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
     """Return a MarianMTModel, which normalises after each sublayer, and its loss."""
     logging.getLogger("transformers").setLevel(logging.ERROR)
     config = dataclasses.replace(settings.config, norm="post")
-    model = huggingface_model(Transformer(config)).train().to(DEVICE)
+    model = to_huggingface_model(Transformer(config)).train().to(DEVICE)
     if settings.compile:
         model.compile(dynamic=True)
 

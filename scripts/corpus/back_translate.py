@@ -31,11 +31,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from transformer.command import Parser, add_arguments, from_arguments, run_command, unlost
+from transformer.command import Parser, add_arguments, from_arguments, resumable_output, run_command
 from transformer.config import BACK_TRANSLATED, COPIED, DecodeConfig, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import TEXT_SUFFIXES, read_texts
-from transformer.flags import add_engine
+from transformer.flags import add_device_arguments
 from transformer.text.glossary import Glossary, Terms
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
@@ -109,7 +109,7 @@ def write_rows(
 
     `rows` makes as many rows of a chunk as it has texts; `jobs` chunks are made side by side.
     """
-    with unlost(output, resume=True, by="the same command") as (write, n_lines, _):
+    with resumable_output(output, resume=True, by="the same command") as (write, n_lines, _):
         n_rows = max(0, n_lines - 1)
         rest = itertools.islice(texts, n_rows, None)
         chunks = iter(lambda: list(itertools.islice(rest, CHUNK)), [])
@@ -169,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--per-term", type=int, default=10, metavar="N", help="texts of a term (default: 10)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="commands side by side")
     add("--output", required=True, type=Path, metavar="FOLDER", help="of the pairs")
-    add_engine(flags)
+    add_device_arguments(flags)
     add_arguments(flags, DecodeConfig)
     args = flags.parse_args(argv)
     if args.glossary and not args.model:

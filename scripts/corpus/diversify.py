@@ -22,7 +22,7 @@ from transformer.config import DecodeConfig, SentencePair, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import read_pairs, tsv_path, write_tsv
 from transformer.evaluation.metrics import sentence_chrf
-from transformer.flags import add_engine
+from transformer.flags import add_device_arguments
 from transformer.translation.translator import Translator
 
 LOG_EVERY = 10_000  # pairs between two lines of progress
@@ -94,7 +94,7 @@ def main(argv: list[str] | None = None) -> int:
         help="least chrF2 against the reference, in per cent (default: 50)")  # fmt: skip
     add("--place", type=int, default=0, metavar="N",
         help="the beam's Nth translation, not the nearest of it")  # fmt: skip
-    add_engine(flags)
+    add_device_arguments(flags)
     args = flags.parse_args(argv)
     return run_command(lambda: diversify(args), "diversify")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scripts.benchmark.tables import environment, log, markdown
 from scripts.fuzz.checks import Check, Options
-from transformer.command import Failed, Parser, run_command
+from transformer.command import CheckFailed, Parser, run_command
 from transformer.files import write_text
 
 PARTS = ("server", "files", "checkpoints", "training", "lines")
@@ -51,7 +51,7 @@ def main() -> None:
         write_text(args.output, figures)
     broken = [check.what for check in checks if not check.holds]
     if broken:
-        raise Failed(f"{len(broken)} of {len(checks)} do not hold: {'; '.join(broken)}")
+        raise CheckFailed(f"{len(broken)} of {len(checks)} do not hold: {'; '.join(broken)}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scripts.fuzz.checks import Check, Options, message_fault, start_python
 from scripts.fuzz.training import TrainingRun
-from transformer.checkpoint.locate import SUMMED, SUMS, find
+from transformer.checkpoint.locate import CHECKSUMMED, CHECKSUMS, find_checkpoint
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.checkpoint.weights import load_training
 from transformer.config import UserError
@@ -19,11 +19,11 @@ N_FLIPS, COMMAND_EVERY = 1000, 50  # the command is tried at every so manieth fl
 def run(options: Options) -> Iterator[Check]:
     """Flip bits of a released model, and of the last checkpoint of a run with its state."""
     rng, released = random.Random(options.seed), options.folder / "released"
-    shutil.copytree(find("es-en"), released)
+    shutil.copytree(find_checkpoint("es-en"), released)
     training = TrainingRun(options.folder / "run", options.folder)
     training.finish()
     folders = released, training.run / "last"
-    paths = [folder / name for folder in folders for name in (*SUMMED, SUMS)]
+    paths = [folder / name for folder in folders for name in (*CHECKSUMMED, CHECKSUMS)]
     paths = [path for path in paths if path.exists()]
     accepted, unclear, n = list[str](), list[str](), options.count(N_FLIPS)
     for number in range(n):

@@ -11,7 +11,7 @@ from pathlib import Path
 from scripts.benchmark.copy_model import copy_model
 from scripts.fuzz.attacks import ODD, draw_texts
 from scripts.fuzz.checks import Check, Options, Process, resident_mib, start_python
-from transformer.checkpoint.locate import VOCABULARY, find
+from transformer.checkpoint.locate import VOCABULARY, find_checkpoint
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import save
 from transformer.config import ModelConfig
@@ -68,7 +68,7 @@ def _hostile(options: Options) -> Iterator[Check]:
 
 def _save_copy_model(folder: Path) -> list[str]:
     """Save a small model that gives its source back; return the words that are one piece each."""
-    tokenizer = read_vocabulary(find("es-en") / VOCABULARY)
+    tokenizer = read_vocabulary(find_checkpoint("es-en") / VOCABULARY)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, d_model=128, n_heads=2, d_ff=64, max_len=64,
         n_encoder_layers=1, n_decoder_layers=1,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.fuzz.checks import ROOT, TRACEBACK, Check, Options
-from transformer.checkpoint.locate import STATE, STATE_VALUES, WEIGHTS
+from transformer.checkpoint.locate import TRAINING_STATE, TRAINING_VALUES, WEIGHTS
 from transformer.command import run_command
 
 N_KILLS, N_IN_SAVE, N_FULL = 50, 10, 10
@@ -73,9 +73,9 @@ class TrainingRun:
     def state(self) -> tuple[bytes, ...]:
         """Return all that decides how the run goes on."""
         last = self.run / "last"
-        values = json.loads((last / STATE_VALUES).read_text())
+        values = json.loads((last / TRAINING_VALUES).read_text())
         numbers = json.dumps([values[name] for name in ("step", "epoch", "position")]).encode()
-        return (last / WEIGHTS).read_bytes(), (last / STATE).read_bytes(), numbers
+        return (last / WEIGHTS).read_bytes(), (last / TRAINING_STATE).read_bytes(), numbers
 
     @property
     def is_saving(self) -> bool:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from scripts.tour import comparison, cost, digits, lessons, page, recall, trained_model, walk
 from scripts.tour.recurrent import Recurrent
 from transformer import model as network
-from transformer.checkpoint.locate import WEIGHTS, find
+from transformer.checkpoint.locate import WEIGHTS, find_checkpoint
 from transformer.corpus.readers import read_pairs
 from transformer.decoding import search
 from transformer.explain import trace as insight
@@ -25,7 +25,7 @@ N_TEXTS = 200  # of the development set, for the units of stop 10
 def released(model: str | None) -> tuple[Translator, str]:
     """The model from Spanish to English, and the SHA-256 of its weights."""
     directions = load(model, device="cpu", compute_type="float32", guard=False)
-    folder = find(directions.folders[LANGS])
+    folder = find_checkpoint(directions.folders[LANGS])
     digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
     return directions.unguarded(LANGS), digest
 
@@ -76,7 +76,10 @@ def codes() -> dict[str, Markup]:
         "stack": [(network.Transformer.encode, "def", ""), (network.sinusoids, "positions =", "")],
         "parts": [(network.Residual.forward, "def", ""), (network.FeedForward.forward, "def", "")],
         "steps": [(search.greedy_search, "while True", "tokens = torch.cat")],
-        "maps": [(many.weights, "def", ""), (insight._watched, "def watch", "return module")],
+        "maps": [
+            (many.weights, "def", ""),
+            (insight._record_attention, "def watch", "return module"),
+        ],
         "cost": [(cost.counted, "return", "")],
         "race": [(recall.Reader.forward, "def", "")],
     }

@@ -18,7 +18,7 @@ from scripts.tour import lessons
 from scripts.tour.walk import FOLLOWED, find_word
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
 from transformer.decoding.search import greedy_search
-from transformer.explain.trace import Trace, sharpest, trace
+from transformer.explain.trace import Trace, best_alignment_layer, trace
 from transformer.model import EncoderLayer, Transformer, source_batch
 from transformer.text.tokenizer import Word
 from transformer.translation.translator import Translator
@@ -235,7 +235,7 @@ def looks(translator: Translator) -> dict[str, Any]:
     it, beast, road = (find_word(target, w) for w in ("it", "animal", "street"))
     # The step that writes "it" reads the piece before it; its column 0 is the start mark.
     later = [dataclasses.replace(w, first=w.first + 1, last=w.last + 1) for w in (beast, road)]
-    layer = sharpest(forced.cross)
+    layer = best_alignment_layer(forced.cross)
     kinds = {"encoder": free.encoder, "decoder": forced.decoder, "cross": forced.cross}
     read = ("<s>", *forced.target_pieces[:-1])
     columns = {"encoder": free.source_pieces, "decoder": read, "cross": free.source_pieces}

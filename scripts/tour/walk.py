@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.config import BOS_ID
-from transformer.explain.trace import Trace, sharpest, trace
+from transformer.explain.trace import Trace, best_alignment_layer, trace
 from transformer.model import (
     DecoderLayer,
     EncoderLayer,
@@ -39,7 +39,7 @@ def walk(translator: Translator) -> dict[str, Any]:
     """Every number of the walk, by the name that the templates ask for."""
     traced = trace(translator, SENTENCE)
     row = find_word(traced.source_words, FOLLOWED).first
-    layer = sharpest(traced.cross)
+    layer = best_alignment_layer(traced.cross)
     step = int(traced.cross[layer].mean(0)[:-1, row].argmax())  # that looks most at the word
     return {
         "source": traced.source,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transformer.checkpoint.initialize import check_growth, embeddings, grown
+from transformer.checkpoint.initialize import check_growth, grow_weights, transfer_embeddings
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
@@ -32,7 +32,7 @@ def trained(config: ModelConfig) -> Transformer:
 def larger(model: Transformer, **sizes: Any) -> Transformer:
     config = dataclasses.replace(model.config, **sizes)
     found = Transformer(config)
-    found.load_state_dict(grown(model.state_dict(), model.config, config))
+    found.load_state_dict(grow_weights(model.state_dict(), model.config, config))
     return found.eval()
 
 
@@ -83,7 +83,7 @@ def test_growing_leaves_the_random_state_alone() -> None:
     expected = torch.rand(1)
     torch.manual_seed(5)
     config = dataclasses.replace(SMALL, d_ff=64)
-    grown(small.state_dict(), small.config, config)
+    grow_weights(small.state_dict(), small.config, config)
     assert torch.equal(torch.rand(1), expected)
 
 
@@ -118,7 +118,7 @@ def test_a_piece_of_both_keeps_its_row_and_a_new_one_is_the_mean_of_its_parts() 
     before, after = Tokenizer.train(CATS, 310), Tokenizer.train(DOGS, 320)
     torch.manual_seed(0)
     old = torch.randn(before.vocab_size, 4)
-    new = embeddings(old, before, after)
+    new = transfer_embeddings(old, before, after)
     assert new.shape == (after.vocab_size, 4)
     known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
     pieces = after.pieces(range(after.vocab_size))
@@ -134,4 +134,4 @@ def test_a_piece_of_both_keeps_its_row_and_a_new_one_is_the_mean_of_its_parts() 
 def test_the_same_vocabulary_gives_the_same_table() -> None:
     tokenizer = Tokenizer.train(CATS, 310)
     old = torch.randn(tokenizer.vocab_size, 4)
-    assert_close(embeddings(old, tokenizer, tokenizer), old)
+    assert_close(transfer_embeddings(old, tokenizer, tokenizer), old)

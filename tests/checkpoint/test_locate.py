@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from transformer.checkpoint.locate import (
+    CHECKSUMMED,
+    CHECKSUMS,
     CONFIG,
-    SUMMED,
-    SUMS,
     WEIGHTS,
-    direction,
-    find,
+    find_checkpoint,
+    infer_direction,
     read_config,
 )
 from transformer.checkpoint.weights import load, load_training, save
@@ -33,14 +33,14 @@ def test_a_folder_is_described_without_its_tensors(random_checkpoint: Path, tmp_
     config = (random_checkpoint / CONFIG).read_text(encoding="utf-8")
     write_text(tmp_path / CONFIG, config)
     assert not (tmp_path / WEIGHTS).exists()
-    assert find(str(tmp_path)) == tmp_path
+    assert find_checkpoint(str(tmp_path)) == tmp_path
     assert read_config(tmp_path) == (opened.model.config, opened.directions)
 
 
 def test_the_predecessor_stands_in_after_a_crash(tmp_path: Path) -> None:
     (tmp_path / ".model.old").mkdir()
     (tmp_path / ".model.old" / CONFIG).touch()
-    assert find(tmp_path / "model") == tmp_path / ".model.old"
+    assert find_checkpoint(tmp_path / "model") == tmp_path / ".model.old"
 
 
 def test_a_configuration_without_languages_is_an_error(
@@ -66,7 +66,7 @@ def test_a_configuration_without_languages_is_an_error(
 def test_the_language_that_is_not_named_is_the_other_one(
     src_lang: str | None, tgt_lang: str | None, expected: tuple[str, str]
 ) -> None:
-    assert direction(src_lang, tgt_lang) == expected
+    assert infer_direction(src_lang, tgt_lang) == expected
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def read_all(folder: Path) -> None:
     load_training(folder)
 
 
-@pytest.mark.parametrize("name", SUMMED)
+@pytest.mark.parametrize("name", CHECKSUMMED)
 def test_a_flipped_bit_is_refused_by_one_line(name: str, folder: Path) -> None:
     read_all(folder)
     path, chance = folder / name, random.Random(11)
@@ -114,8 +114,8 @@ def test_a_file_cut_short_or_of_another_checkpoint_is_refused(
 
 @pytest.mark.parametrize("content", ["", "nonsense\n", "\xff", "0  model.safetensors\n"])
 def test_damaged_sums_are_refused(content: str, folder: Path) -> None:
-    (folder / SUMS).write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match=SUMS):
+    (folder / CHECKSUMS).write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=CHECKSUMS):
         load(folder)
 
 
@@ -124,9 +124,9 @@ def test_older_checkpoints_and_cards_have_no_sums(folder: Path) -> None:
     read_all(folder)
     path = folder / "config.json"
     path.write_text(path.read_text() + "\n")
-    with pytest.raises(UserError, match=f"or delete {SUMS} if you changed it yourself"):
+    with pytest.raises(UserError, match=f"or delete {CHECKSUMS} if you changed it yourself"):
         load(folder)
-    (folder / SUMS).unlink()
+    (folder / CHECKSUMS).unlink()
     read_all(folder)
 
 
@@ -137,8 +137,8 @@ def test_the_sums_are_those_of_the_usual_command(model: str, folder: Path) -> No
         pytest.skip("this system has no sha256sum")
     place = ROOT / "checkpoints" / model if model else folder
     done = subprocess.run(
-        [command, "--check", "--strict", SUMS], cwd=place, capture_output=True, text=True
+        [command, "--check", "--strict", CHECKSUMS], cwd=place, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     names = [line.split(":")[0] for line in done.stdout.splitlines()]
-    assert names == [name for name in SUMMED if (place / name).exists()]
+    assert names == [name for name in CHECKSUMMED if (place / name).exists()]

@@ -17,7 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load, save_file
 
-from transformer.checkpoint.tensors import SCALE, quantise_rows, read, read_weights, weight_shapes
+from transformer.checkpoint.tensors import (
+    SCALE_SUFFIX,
+    quantize_rows,
+    read_tensors,
+    read_weights,
+    weight_shapes,
+)
 from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 
@@ -68,7 +74,7 @@ def test_what_the_library_writes_is_read(dtype: torch.dtype, tmp_path: Path) -> 
     shapes = ((3, 5), (), (7,), (0, 2), (2, 1, 3))
     tensors = {f"t{i}": (7 * torch.randn(shape)).to(dtype) for i, shape in enumerate(shapes)}
     save_file(tensors, tmp_path / "a", {"made": "here"})
-    found = read(tmp_path / "a")
+    found = read_tensors(tmp_path / "a")
     assert found.keys() == tensors.keys()
     for name, tensor in tensors.items():
         assert found[name].values.shape == tensor.shape
@@ -80,8 +86,8 @@ def test_numbers_that_lie_askew_are_read(tmp_path: Path) -> None:
     for blank in range(4):
         text = json.dumps(header).encode() + b" " * blank
         path = raw_file(tmp_path / "a", text, struct.pack("<2f", 1.5, -2))
-        assert read(path)["a"].values.tolist() == [1.5, -2]
-        assert read(path)["a"].values.flags.aligned
+        assert read_tensors(path)["a"].values.tolist() == [1.5, -2]
+        assert read_tensors(path)["a"].values.flags.aligned
 
 
 def tensor(**changes: Any) -> dict[str, Any]:
@@ -109,7 +115,7 @@ def test_a_header_that_does_not_fit_its_file_is_one_line(
     header: Any, size: int, tmp_path: Path
 ) -> None:
     path = raw_file(tmp_path / "a", header, b"\0" * size)
-    assert f"expected weights in {path}" in refusal(lambda: read(path))
+    assert f"expected weights in {path}" in refusal(lambda: read_tensors(path))
 
 
 @pytest.mark.parametrize(
@@ -117,15 +123,15 @@ def test_a_header_that_does_not_fit_its_file_is_one_line(
 )
 def test_a_file_without_a_header_is_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(content)
-    assert "Is the file complete?" in refusal(lambda: read(tmp_path / "a"))
+    assert "Is the file complete?" in refusal(lambda: read_tensors(tmp_path / "a"))
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
-        line = refusal(functools.partial(read, path))
+        line = refusal(functools.partial(read_tensors, path))
         assert "got a folder, a pipe or a device" in line
-    assert "No such file" in refusal(lambda: read(tmp_path / "none"))
+    assert "No such file" in refusal(lambda: read_tensors(tmp_path / "none"))
 
 
 @settings(max_examples=300, deadline=None)
@@ -138,7 +144,7 @@ def test_any_byte_may_be_another(data: st.DataObject, tmp_path_factory: Any) -> 
         whole[place] = data.draw(st.integers(0, 255))
     path.write_bytes(whole)
     try:
-        found = read(path)
+        found = read_tensors(path)
     except UserError:
         return
     expected = load(bytes(whole))  # the library reads the same, or it is a type we do not know
@@ -200,18 +206,18 @@ def test_weights_that_are_not_finite_are_one_line(
 def test_rows_of_int8_come_back_as_they_were_meant(tmp_path: Path) -> None:
     weights, name = weights_of(), "embedding.weight"
     weights[name][5] = 0.0
-    rows, scale = quantise_rows(weights[name].numpy())
+    rows, scale = quantize_rows(weights[name].numpy())
     assert (np.abs(rows).max(1) == [127] * 5 + [0] + [127] * 7).all()
-    stored = {name: torch.from_numpy(rows), name + SCALE: torch.from_numpy(scale)}
+    stored = {name: torch.from_numpy(rows), name + SCALE_SUFFIX: torch.from_numpy(scale)}
     save_file(weights | stored, tmp_path / "a")
     found = read_weights(tmp_path / "a", SMALL)
     assert found.keys() == weights.keys()
     assert found[name].values.dtype == np.int8
     error = np.abs(found[name].float32() - weights[name].numpy())
     assert (error <= scale[:, None] * 0.5001).all()
-    again, same = quantise_rows(found[name].float32())  # nothing is lost a second time
+    again, same = quantize_rows(found[name].float32())  # nothing is lost a second time
     assert np.array_equal(again, rows)
     np.testing.assert_allclose(same, scale, rtol=1e-6)
-    stored[name + SCALE][2] = float("nan")
+    stored[name + SCALE_SUFFIX][2] = float("nan")
     save_file(weights | stored, tmp_path / "a")
     assert f"infinity in {name}" in refusal(lambda: read_weights(tmp_path / "a", SMALL))

@@ -17,9 +17,9 @@ from torch.testing import assert_close
 
 from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.weights import load, load_training, load_weights, mean, save
+from transformer.checkpoint.weights import average_weights, load, load_training, load_weights, save
 from transformer.config import ModelConfig, UserError
-from transformer.files import existing
+from transformer.files import latest_version
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -91,7 +91,7 @@ def test_a_released_model_is_its_stored_numbers_in_float32(
     weights, name = save_as(positions="learned"), "encoder.1.feed_forward.expand.weight"
     config = load(tmp_path / "model").model.config
     for storage in typing.get_args(checkpoint.Storage):
-        small = checkpoint.compact(weights, storage)
+        small = checkpoint.compress(weights, storage)
         save(tmp_path / storage, small, config, phrase_tokenizer, [("es", "en")], "")
         loaded = load(tmp_path / storage).model.state_dict()
         assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
@@ -311,7 +311,7 @@ def test_a_crash_between_the_two_renames_leaves_a_checkpoint_that_loads(
         with pytest.raises(KeyboardInterrupt):
             save_as(seed=2)
     assert not (tmp_path / "model").exists()
-    assert existing(tmp_path / "model") == tmp_path / ".model.old"
+    assert latest_version(tmp_path / "model") == tmp_path / ".model.old"
     assert same(load_weights(tmp_path / "model"), old)
     assert same(dict(load(tmp_path / "model").model.state_dict()), old)
     new = save_as(seed=3)
@@ -324,14 +324,14 @@ def test_a_checkpoint_that_is_replaced_while_it_is_read_is_read_again(
     seeds: list[int], save_as: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_as()
-    check, left, saved = locate.check_sum, iter(seeds), {}
+    check, left, saved = locate.verify_checksum, iter(seeds), {}
 
     def replaced_before(path: Path, content: Any) -> None:
         for seed in itertools.islice(left, 1):
             saved[seed] = save_as(seed=seed)
         check(path, content)
 
-    monkeypatch.setattr(locate, "check_sum", replaced_before)
+    monkeypatch.setattr(locate, "verify_checksum", replaced_before)
     assert same(load_weights(tmp_path / "model"), saved[seeds[-1]])
 
 
@@ -352,8 +352,10 @@ def test_a_crash_before_the_predecessor_is_gone_leaves_the_new_checkpoint(
 def test_a_mean_is_that_of_each_number_and_of_equal_models_that_model(save_as: Save) -> None:
     first, second = save_as("a", seed=1), save_as("b", seed=2)
     wide = {name: tensor.double() for name, tensor in first.items()}
-    assert same(mean([first, second]), {name: (wide[name] + second[name]) / 2 for name in first})
-    assert same(mean([first] * 3), wide)
+    assert same(
+        average_weights([first, second]), {name: (wide[name] + second[name]) / 2 for name in first}
+    )
+    assert same(average_weights([first] * 3), wide)
 
 
 class _Trap:

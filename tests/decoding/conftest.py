@@ -11,7 +11,7 @@ VARIANTS = ("generic", "avx2", "avxvnni", "avx512", "avx512vnni", "amx", "neon",
 
 def runs_here(name: str) -> bool:
     """Whether the library has a variant and this processor its instructions."""
-    opened = native.library()
+    opened = native.load_library()
     if opened is None:
         return False
     shape = native._Shape(64, 64, 1, 1, 1, 64, 8, 0, 0, 0)
@@ -24,5 +24,5 @@ def runs_here(name: str) -> bool:
 def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each set of instructions that this processor has."""
     name: str = request.param
-    monkeypatch.setenv(native.VARIANT, name)
+    monkeypatch.setenv(native.VARIANT_VARIABLE, name)
     return name

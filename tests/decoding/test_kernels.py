@@ -15,7 +15,7 @@ def product(
     variant: str, int8: bool, x: Any, weight: Any, bias: Any, after: int = 0
 ) -> np.ndarray[Any, np.dtype[np.float32]]:
     """x W^T + b by the library: (R, D_in), (D_out, D_in), (D_out,) -> (R, D_out)."""
-    opened = native.library()
+    opened = native.load_library()
     assert opened is not None
     y = np.empty((len(x), len(weight)), dtype=np.float32)
     numbers = [np.ascontiguousarray(one, dtype=np.float32) for one in (weight, bias, x)]

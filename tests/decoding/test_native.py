@@ -18,7 +18,7 @@ from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, UserError
 from transformer.decoding import decoder as decoder_module
 from transformer.decoding import native
-from transformer.decoding.decoder import model_decoder, open_decoder
+from transformer.decoding.decoder import decoder_from_model, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.native import NativeDecoder
 from transformer.decoding.search import BatchDecoder
@@ -42,7 +42,9 @@ CONFIGS = (
     DecodeConfig(beam_size=3, n_best=2, no_repeat_ngram=2, alpha=1.0, max_ratio=0.7),
     DecodeConfig(no_repeat_ngram=1, max_ratio=3.0, batch_tokens=30),
 )
-pytestmark = pytest.mark.skipif(native.library() is None, reason="the native decoder was not built")
+pytestmark = pytest.mark.skipif(
+    native.load_library() is None, reason="the native decoder was not built"
+)
 
 
 def small_model(make_model: Make, **changes: Any) -> Transformer:
@@ -72,17 +74,17 @@ def searched(request: pytest.FixtureRequest, make_model: Make) -> Searched:
 
 def test_float32_finds_what_the_plain_model_finds(variant: str, searched: Searched) -> None:
     model, config, right = searched
-    assert_alike(model_decoder(model, "float32").search(SOURCES, config), right)
+    assert_alike(decoder_from_model(model, "float32").search(SOURCES, config), right)
     assert len({h.ids for own in right for h in own}) > len(SOURCES) // 2
 
 
 def test_many_sources_are_searched_some_at_a_time_and_stay_in_order(
     make_model: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decoder = model_decoder(small_model(make_model), "float32")
+    decoder = decoder_from_model(small_model(make_model), "float32")
     assert isinstance(decoder, NativeDecoder)
     whole, calls = decoder.search(SOURCES, CONFIGS[1]), Mock(wraps=decoder._search)
-    monkeypatch.setattr(native, "AT_ONCE", 2)
+    monkeypatch.setattr(native, "SOURCES_PER_CALL", 2)
     monkeypatch.setattr(decoder, "n_threads", 1)
     monkeypatch.setattr(decoder, "_search", calls)
     assert decoder.search(SOURCES, CONFIGS[1]) == whole
@@ -95,7 +97,7 @@ def test_a_forced_prefix_is_continued_as_the_plain_model_does(
 ) -> None:
     model, prefix = small_model(make_model), [10, 4, 7, 5] * 10
     for n in (1, 3, 20, 38):
-        found = model_decoder(model, "float32").search(SOURCES, config, prefix=prefix[:n])
+        found = decoder_from_model(model, "float32").search(SOURCES, config, prefix=prefix[:n])
         right = BatchDecoder(model).search(SOURCES, config, prefix=prefix[:n])
         assert_alike(found, right)
 
@@ -141,7 +143,7 @@ def test_a_sentence_has_the_result_that_it_has_alone(
     make_model: Make, variant: str, kind: ComputeType, config: DecodeConfig
 ) -> None:
     """To the last bit of the score: whatever the batch, the threads, and who shares a product."""
-    decoder = model_decoder(small_model(make_model), kind)
+    decoder = decoder_from_model(small_model(make_model), kind)
     assert isinstance(decoder, NativeDecoder)
     decoder.n_threads = 1
     alone = [decoder.search([source], config)[0] for source in SOURCES]
@@ -160,7 +162,7 @@ def test_int8_is_the_same_where_its_inputs_have_as_many_bits() -> None:
     found: dict[bool, list[list[Hypothesis]]] = {}
     with pytest.MonkeyPatch.context() as patch:
         for name in ("avx2", "avx512", "avxvnni", "avx512vnni", "amx"):
-            patch.setenv(native.VARIANT, name)
+            patch.setenv(native.VARIANT_VARIABLE, name)
             try:
                 decoder = open_decoder(opened, "cpu", "int8")
             except UserError:
@@ -180,7 +182,7 @@ def test_alignment_and_probabilities_are_those_of_the_plain_model(
     config = DecodeConfig(beam_size=beam_size, n_best=beam_size, scores=beam_size > 1)
     found, right = (
         decoder.search(SOURCES[2::3], config, prefix=prefix, aligned=True, branches=branches)
-        for decoder in (model_decoder(model, "float32"), BatchDecoder(model))
+        for decoder in (decoder_from_model(model, "float32"), BatchDecoder(model))
     )
     if branches or beam_size > 1:
         assert_alike(found, right)
@@ -190,7 +192,7 @@ def test_alignment_and_probabilities_are_those_of_the_plain_model(
 
 
 def test_each_branch_begins_with_another_of_the_likeliest_tokens(make_model: Make) -> None:
-    decoder = model_decoder(small_model(make_model), "float32")
+    decoder = decoder_from_model(small_model(make_model), "float32")
     branches = decoder.search(SOURCES[:3], DecodeConfig(), prefix=[9], branches=6, aligned=True)
     for source, own in zip(SOURCES, branches, strict=False):
         assert len({h.ids[:2] for h in own}) == 6
@@ -202,34 +204,34 @@ def test_each_branch_begins_with_another_of_the_likeliest_tokens(make_model: Mak
 
 def test_the_native_decoder_takes_what_it_can_compute(make_model: Make) -> None:
     wide, narrow = small_model(make_model), make_model()
-    assert isinstance(model_decoder(wide), NativeDecoder)
-    assert model_decoder(wide).compute_type == "int8"
-    assert isinstance(model_decoder(wide, "bfloat16"), BatchDecoder)
-    assert model_decoder(narrow).compute_type == "float32"
+    assert isinstance(decoder_from_model(wide), NativeDecoder)
+    assert decoder_from_model(wide).compute_type == "int8"
+    assert isinstance(decoder_from_model(wide, "bfloat16"), BatchDecoder)
+    assert decoder_from_model(narrow).compute_type == "float32"
     with pytest.raises(UserError, match="expected widths that 64 divides for int8; use float32"):
-        model_decoder(narrow, "int8")
+        decoder_from_model(narrow, "int8")
 
 
 def test_a_variant_that_does_not_run_here_is_said(
     make_model: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(native.VARIANT, "z80")
+    monkeypatch.setenv(native.VARIANT_VARIABLE, "z80")
     with pytest.raises(UserError, match="TRANSFORMER_MARCH=z80: this processor cannot run"):
-        model_decoder(small_model(make_model))
+        decoder_from_model(small_model(make_model))
 
 
 def test_without_the_library_the_plain_model_translates_and_says_so_once(
     make_model: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(native, "library", lambda: None)
-    decoder_module._tell_of_missing_library.cache_clear()
+    monkeypatch.setattr(native, "load_library", lambda: None)
+    decoder_module._warn_missing_library.cache_clear()
     model = small_model(make_model)
     for _ in range(2):
-        assert isinstance(model_decoder(model), BatchDecoder)
+        assert isinstance(decoder_from_model(model), BatchDecoder)
     (record,) = caplog.records
     assert "Install g++, then this project again" in record.getMessage()
     with pytest.raises(UserError, match="native decoder, which was not built for int8"):
-        model_decoder(model, "int8")
+        decoder_from_model(model, "int8")
 
 
 def weights_of(model: Transformer) -> dict[str, Any]:
@@ -261,7 +263,7 @@ def test_what_the_model_cannot_read_is_an_error_not_a_crash(
     make_model: Make, sources: list[list[int]], prefix: Sequence[int], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        model_decoder(small_model(make_model)).search(sources, DecodeConfig(), prefix=prefix)
+        decoder_from_model(small_model(make_model)).search(sources, DecodeConfig(), prefix=prefix)
 
 
 def test_weights_that_overflow_end_the_search(make_model: Make) -> None:
@@ -278,7 +280,7 @@ def test_weights_that_overflow_end_the_search(make_model: Make) -> None:
 @pytest.mark.parametrize("n_calls", [1500, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_any_calls_end_in_results_or_an_error(make_model: Make, n_calls: int) -> None:
     """Lengths and settings at and beyond their bounds."""
-    decoder = model_decoder(small_model(make_model, max_len=12))
+    decoder = decoder_from_model(small_model(make_model, max_len=12))
     rng = random.Random(1)
     errors = 0
     for _ in range(n_calls):
@@ -337,7 +339,7 @@ def passes(built: Path, **environment: str) -> None:
     """Runs what matters of this file with another library."""
     code = (
         "import sys, pathlib, pytest\nfrom transformer.decoding import native\n"
-        "native.PLACES = [pathlib.Path(sys.argv[1])]\n"
+        "native.LIBRARY_PATHS = [pathlib.Path(sys.argv[1])]\n"
         "sys.exit(pytest.main(['-q', '-x', '-p', 'no:cacheprovider', "
         "'-k', 'calls or read or overflow or alone or prefix or alignment', sys.argv[2]]))"
     )
@@ -379,7 +381,7 @@ def test_arm_finds_what_the_plain_model_finds(make_model: Make, tmp_path: Path) 
     flags = ("-std=c++17", "-O2", "-static", "-pthread", "-w", f"-I{KERNELS}", "-o", str(program))
     subprocess.run([compiler, *flags, *map(str, sources)], check=True)
     model = small_model(make_model, norm="pre")
-    decoder = model_decoder(model, "float32")
+    decoder = decoder_from_model(model, "float32")
     assert isinstance(decoder, NativeDecoder)
     weights = weights_of(model)
     settings = native._Settings(4, 1, 0, 1, 0, 0, 2, 4096, 0.6, 2.0)

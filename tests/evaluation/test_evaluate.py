@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scripts import evaluate as script
-from transformer.checkpoint.locate import described
+from transformer.checkpoint.locate import describe_directions
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
@@ -76,7 +76,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def model(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "best"
     folder.mkdir(parents=True)
-    config = {**described([("es", "en")]), "model": asdict(ModelConfig())}
+    config = {**describe_directions([("es", "en")]), "model": asdict(ModelConfig())}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
 

@@ -77,7 +77,7 @@ def test_the_command_prints_a_line_a_check_and_fails_with_1(
     out, err = capsys.readouterr()
     assert "golden sentences: WRONG: 9 of 10 alike" in out
     assert "not 'something else'" in out
-    assert err.startswith("translate: 1 check does not hold")
+    assert err.startswith("translate: 1 of 4 checks failed")
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"golden": [1], "test": {}}'])

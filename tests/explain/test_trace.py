@@ -14,7 +14,14 @@ from torch import Tensor, nn
 from transformer import cli
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
 from transformer.explain.alignment import align, alternatives
-from transformer.explain.trace import Trace, draw, explained, lines, sharpest, trace
+from transformer.explain.trace import (
+    Trace,
+    best_alignment_layer,
+    explain,
+    format_trace,
+    save_picture,
+    trace,
+)
 from transformer.model import KV, MultiHeadAttention, Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation.translator import Translator
@@ -129,7 +136,7 @@ def test_words_are_aligned_by_the_mean_of_the_last_layer(traced: Trace) -> None:
 def test_an_alignment_is_that_of_the_trace(translator: Translator, traced: Trace) -> None:
     for aligned in align(translator, ["Un libro.", TEXT])[1:]:
         assert aligned.target_ids == traced.target_ids
-        assert aligned.looked == pytest.approx(traced.looked, abs=1e-5)
+        assert aligned.attention == pytest.approx(traced.attention, abs=1e-5)
         assert aligned.probabilities == pytest.approx(traced.probabilities, rel=1e-3)
 
 
@@ -225,18 +232,18 @@ def told(opened: Translator) -> Trace:
 
 def test_the_sharpest_layer_is_the_one_that_looks_at_single_pieces() -> None:
     vague, sharp = torch.full((2, 4, 5), 0.2), torch.eye(4, 5).expand(2, 4, 5)
-    assert sharpest(torch.stack([vague, sharp])) == 1
-    assert sharpest(torch.stack([sharp, vague])) == 0
+    assert best_alignment_layer(torch.stack([vague, sharp])) == 1
+    assert best_alignment_layer(torch.stack([sharp, vague])) == 0
 
 
 def test_looking_at_the_end_mark_is_no_alignment() -> None:
     resting = torch.zeros(2, 4, 5)
     resting[:, :, -1] = 1
-    assert sharpest(torch.stack([resting, torch.full((2, 4, 5), 0.2)])) == 1
+    assert best_alignment_layer(torch.stack([resting, torch.full((2, 4, 5), 0.2)])) == 1
 
 
 def test_every_step_is_told(told: Trace) -> None:
-    text = "\n".join(lines(told))
+    text = "\n".join(format_trace(told))
     steps = re.findall(r"^(\d+)\. ", text, re.MULTILINE)
     assert steps == [str(n + 1) for n in range(len(told.target_ids))]
     assert text.count("likeliest: ") == text.count("looks at: ") == len(steps)
@@ -248,7 +255,7 @@ def test_every_step_is_told(told: Trace) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
 def test_the_suffix_says_what_is_drawn(told: Trace, tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"map{suffix}"
-    draw(told, file)
+    save_picture(told, file)
     drawn = file.read_bytes()
     if suffix == ".png":
         assert drawn.startswith(b"\x89PNG")
@@ -264,12 +271,12 @@ def test_the_suffix_says_what_is_drawn(told: Trace, tmp_path: Path, suffix: str)
 
 def test_a_folder_that_is_not_there_is_told(told: Trace, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write"):
-        draw(told, tmp_path / "no" / "map.svg")
+        save_picture(told, tmp_path / "no" / "map.svg")
 
 
 def test_a_picture_is_of_one_sentence(opened: Translator, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="expected one sentence for --attention, got 2"):
-        list(explained(opened, ["Hola. Adiós."], tmp_path / "map.svg"))
+        list(explain(opened, ["Hola. Adiós."], tmp_path / "map.svg"))
 
 
 def test_without_matplotlib_one_line_says_what_to_install(
@@ -277,7 +284,7 @@ def test_without_matplotlib_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UserError, match="install the extra `plots`"):
-        draw(told, tmp_path / "map.png")
+        save_picture(told, tmp_path / "map.png")
 
 
 def test_the_command_explains_each_sentence_and_draws_one(

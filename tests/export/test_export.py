@@ -12,10 +12,10 @@ from transformer.decoding.search import greedy_search, length_limits
 from transformer.export.export import (
     MAX_RATIO,
     SENTENCES,
-    TIE,
+    TIE_TOLERANCE,
     Difference,
     GreedySearch,
-    disagreements,
+    find_differences,
 )
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
@@ -46,7 +46,7 @@ def changed(model: Transformer, place: int, token: int) -> GreedySearch:
 def found(
     model: Transformer, tokenizer: Tokenizer, search: GreedySearch, texts: tuple[str, ...] = TEXTS
 ) -> list[Difference]:
-    return list(disagreements(model, tokenizer, texts, search))
+    return list(find_differences(model, tokenizer, texts, search))
 
 
 def test_a_model_does_not_differ_from_itself(
@@ -64,7 +64,7 @@ def test_another_token_is_found_in_every_sentence_with_both_translations(
     (word,) = phrase_tokenizer.pieces([other])
     for pair in pairs:
         assert pair.theirs.split()[2] == word != pair.ours.split()[2]
-        assert pair.margin >= TIE
+        assert pair.margin >= TIE_TOLERANCE
 
 
 def test_the_margin_is_how_much_likelier_the_own_token_is(
@@ -86,8 +86,8 @@ def test_two_tokens_with_one_embedding_tie(model: Transformer, phrase_tokenizer:
     with torch.no_grad():
         model.embedding.weight[other] = model.embedding.weight[own]
     (pair,) = found(model, phrase_tokenizer, changed(model, 2, other), TEXTS[:1])
-    assert abs(pair.margin) < TIE
-    assert pair.margin < TIE
+    assert abs(pair.margin) < TIE_TOLERANCE
+    assert pair.margin < TIE_TOLERANCE
 
 
 def test_an_end_too_early_is_a_difference(model: Transformer, phrase_tokenizer: Tokenizer) -> None:
@@ -96,7 +96,7 @@ def test_an_end_too_early_is_a_difference(model: Transformer, phrase_tokenizer: 
 
     pairs = found(model, phrase_tokenizer, shortened)
     assert len(pairs) == len(TEXTS)
-    assert all(pair.margin >= TIE for pair in pairs)
+    assert all(pair.margin >= TIE_TOLERANCE for pair in pairs)
 
 
 def test_a_start_mark_is_never_a_tie(model: Transformer, phrase_tokenizer: Tokenizer) -> None:
@@ -135,6 +135,6 @@ def test_texts_longer_than_the_model_are_cut_and_empty_ones_left_out(
         assert most < model.config.max_len
         return itself(model)(src, most)
 
-    assert not list(disagreements(model, phrase_tokenizer, (text, "", " "), watched, tags))
+    assert not list(find_differences(model, phrase_tokenizer, (text, "", " "), watched, tags))
     longest = model.config.max_len // 2 - 1
     assert rows == [[*[*tags, *phrase_tokenizer.encode(text)][:longest], EOS_ID]]

@@ -21,7 +21,11 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, Direction, ModelConfig, U
 from transformer.corpus.batching import collate
 from transformer.decoding.search import greedy_search
 from transformer.export.export import SENTENCES, ExportRequest, export
-from transformer.export.to_huggingface import check_tokenizer, huggingface_model, open_huggingface
+from transformer.export.to_huggingface import (
+    check_tokenizer,
+    open_huggingface,
+    to_huggingface_model,
+)
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 
@@ -103,7 +107,7 @@ def test_logits_are_the_models(
     model = make_model(**shape)
     src = source_batch([[4, 9, 11, 5, 6], [12, 7]])
     tgt = torch.tensor([[BOS_ID, 8, 4, 10, 12, 5, 6], [BOS_ID, 11, 9, 9, 3, 7, 4]])
-    theirs = huggingface_model(model)(
+    theirs = to_huggingface_model(model)(
         input_ids=src, attention_mask=(src != PAD_ID).long(), decoder_input_ids=tgt
     ).logits
     torch.testing.assert_close(theirs, model(src, tgt), atol=1e-4, rtol=0)
@@ -113,7 +117,7 @@ def test_logits_are_the_models(
 def test_every_weight_has_its_place(make_model: Callable[..., Transformer], norm: str) -> None:
     """A second model filled with the same weights gets all of them; there are no more."""
     model = make_model(norm=norm)
-    theirs = huggingface_model(model)
+    theirs = to_huggingface_model(model)
     fixed = {"embed_positions"}
     sizes = {p.data_ptr(): p.numel() for name, p in theirs.named_parameters()
              if not any(part in name for part in fixed)}  # fmt: skip
@@ -124,7 +128,7 @@ def test_learned_positions_are_refused_in_a_sentence(
     make_model: Callable[..., Transformer],
 ) -> None:
     with pytest.raises(UserError, match="expected a model with --positions sinusoidal, as Marian"):
-        huggingface_model(make_model(positions="learned"))
+        to_huggingface_model(make_model(positions="learned"))
 
 
 def test_the_folder_translates_as_the_checkpoint(
@@ -224,7 +228,7 @@ def test_other_names_of_weights_are_told(
 
     monkeypatch.setattr("transformers.MarianMTModel", Renamed)
     with pytest.raises(RuntimeError, match="expected other names of weights; transformers"):
-        huggingface_model(make_model())
+        to_huggingface_model(make_model())
 
 
 def test_without_the_library_the_extra_is_named(

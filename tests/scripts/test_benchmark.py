@@ -93,7 +93,7 @@ def test_every_engine_copies(name: str, tmp_path: Path) -> None:
     needs = {"Hugging Face": "transformers", "CTranslate2": "ctranslate2"}
     if family in needs:
         pytest.importorskip(needs[family])
-    if family == "native" and native.library() is None:
+    if family == "native" and native.load_library() is None:
         pytest.skip("it was not built")
     decoder = decoder_of(name, tmp_path)
     sources = copy_model.random_sentences(20, 500, seed=5)

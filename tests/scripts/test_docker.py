@@ -119,7 +119,7 @@ def check_server(command: Sequence[str], environment: Mapping[str, str], folder:
             started.kill()
 
 
-@pytest.mark.skipif(native.library() is None, reason="the image has the native decoder")
+@pytest.mark.skipif(native.load_library() is None, reason="the image has the native decoder")
 def test_the_server_needs_no_library_that_the_image_does_not_have(tmp_path: Path) -> None:
     hidden = hidden_modules(wanted_libraries())
     assert {"torch", "datasets", "accelerate"} <= hidden

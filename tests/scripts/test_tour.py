@@ -21,7 +21,7 @@ from scripts.tour import walk as one_sentence
 from scripts.tour.comparison import Settings
 from scripts.tour.recurrent import Recurrent
 from tests.processes import ROOT
-from transformer.checkpoint.locate import WEIGHTS, find, models
+from transformer.checkpoint.locate import WEIGHTS, find_checkpoint, model_folders
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError, model_config
 from transformer.corpus.readers import write_tsv
 from transformer.decoding.search import greedy_search
@@ -189,7 +189,7 @@ def test_what_was_trained_was_trained_by_these_settings() -> None:
 
 
 def test_the_shipped_pages_are_of_the_released_model(page: str) -> None:
-    weights = (find(models()[facts.LANGS]) / WEIGHTS).read_bytes()
+    weights = (find_checkpoint(model_folders()[facts.LANGS]) / WEIGHTS).read_bytes()
     named = re.search(r'<meta name="model" content="sha256:(\w+)">', page)
     assert named
     assert named[1] == hashlib.sha256(weights).hexdigest(), f"the model has changed: {AGAIN}"

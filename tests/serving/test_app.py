@@ -265,7 +265,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.skipif(native.library() is None, reason="the native decoder was not built")
+@pytest.mark.skipif(native.load_library() is None, reason="the native decoder was not built")
 def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Path) -> None:
     pytest.importorskip("fastapi", reason="needs the extra `serve`")
     document = pytest.importorskip("docx").Document()

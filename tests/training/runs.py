@@ -80,7 +80,7 @@ def state(folder: Path) -> dict[str, Any]:
     """All that decides how a run goes on: weights, moments, average, place."""
     last = folder / "last"
     place = json.loads((last / "training.json").read_text())
-    files = {name: (last / name).read_bytes() for name in (locate.WEIGHTS, locate.STATE)}
+    files = {name: (last / name).read_bytes() for name in (locate.WEIGHTS, locate.TRAINING_STATE)}
     return files | {name: place[name] for name in ("step", "epoch", "position")}
 
 

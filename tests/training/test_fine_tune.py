@@ -11,7 +11,7 @@ from scripts import train
 from tests.processes import tsv
 from tests.training.runs import Pairs
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import find
+from transformer.checkpoint.locate import find_checkpoint
 from transformer.config import UserError
 from transformer.training import fine_tune
 from transformer.training.fine_tune import interpolate
@@ -49,8 +49,8 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
     outcome = json.loads((run / "fine-tuning.json").read_text())
     assert outcome["before"].keys() == outcome["after"].keys() == {"own", "general"}
     start, end = (weights.load_weights(folder) for folder in (random_checkpoint, run / "last"))
-    best = weights.load_weights(find(run))
-    assert find(run) == run / "best"
+    best = weights.load_weights(find_checkpoint(run))
+    assert find_checkpoint(run) == run / "best"
     for name, tensor in interpolate(start, end, outcome["share"]).items():
         assert torch.equal(best[name], tensor)
     card = (run / "best" / "README.md").read_text()

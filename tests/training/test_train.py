@@ -164,7 +164,7 @@ def test_a_run_whose_last_checkpoint_is_broken_goes_on_from_the_one_it_names(
 ) -> None:
     flags = {"average": 3, "eval_every": 2, "save_every": 4}
     assert script(command(corpus, tmp_path, max_steps=5, **flags)) == 0
-    (tmp_path / "last" / locate.STATE).write_bytes(b"nonsense")
+    (tmp_path / "last" / locate.TRAINING_STATE).write_bytes(b"nonsense")
     capsys.readouterr()
     assert script(command(corpus, tmp_path, max_steps=8, **flags)) == 2
     line = capsys.readouterr().err.splitlines()[-1]

@@ -171,7 +171,7 @@ def test_the_best_and_the_last_weights_are_kept_and_an_average_is_tried(
     kept = sorted((tmp_path / "steps").iterdir())
     assert [path.name for path in kept] == ["step-00000006", "step-00000009"]
     mean = checkpoint.load(tmp_path / "last").model
-    mean.load_state_dict(checkpoint.mean(map(checkpoint.load_weights, kept)))
+    mean.load_state_dict(checkpoint.average_weights(map(checkpoint.load_weights, kept)))
     assert trainer.validation.loss(mean) == pytest.approx(tried[-1]["loss"])
     assert scored(trainer, tmp_path / "last") == pytest.approx(tried[-2]["loss"])
     best = min(tried, key=lambda record: record["loss"])

@@ -13,7 +13,7 @@ import pytest
 import transformer
 from tests.processes import ROOT
 from transformer.checkpoint import locate
-from transformer.checkpoint.locate import default_model, find
+from transformer.checkpoint.locate import default_model, find_checkpoint
 from transformer.config import DecodeConfig, UserError
 from transformer.decoding import native
 from transformer.translation.directions import Directions, load
@@ -34,7 +34,7 @@ def folders(
         values = json.loads((copy / "config.json").read_text(encoding="utf-8"))
         values |= {"src_lang": langs[0], "tgt_lang": langs[1]}
         (copy / "config.json").write_text(json.dumps(values), encoding="utf-8")
-        locate.write_sums(copy)
+        locate.write_checksums(copy)
     return {langs: place / "-".join(langs) for langs in (ES, EN)}
 
 
@@ -50,7 +50,7 @@ def test_the_public_names_are_there_when_they_are_used() -> None:
 
 @pytest.fixture
 def both(folders: dict[tuple[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Directions:
-    monkeypatch.setattr(locate, "places", lambda: (folders[ES].parent,))
+    monkeypatch.setattr(locate, "checkpoint_roots", lambda: (folders[ES].parent,))
     return load(device="cpu", compute_type="float32", guard=False)
 
 
@@ -105,7 +105,7 @@ def test_of_the_released_models_all_are_loaded_or_those_asked_for(both: Directio
 def test_without_a_released_model_there_is_nothing_to_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "places", lambda: (tmp_path,))
+    monkeypatch.setattr(locate, "checkpoint_roots", lambda: (tmp_path,))
     with pytest.raises(UserError, match=r"expected a model for es-en in .*, there is none"):
         load()
 
@@ -115,12 +115,12 @@ def test_a_released_model_is_found_by_its_name_from_any_folder(
     folders: dict[tuple[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find("en-es") == find("checkpoints/en-es") == folders[EN]
+    assert find_checkpoint("en-es") == find_checkpoint("checkpoints/en-es") == folders[EN]
     assert load("en-es", device="cpu").available == (EN,)
     assert Translator.load("checkpoints/es-en", "cpu").src_lang == "es"
     for name in ("other", "elsewhere/es-en", "/es-en"):
         with pytest.raises(UserError, match="no such folder"):
-            find(name)
+            find_checkpoint(name)
     (tmp_path / "es-en").mkdir()
     with pytest.raises(UserError, match=r"without config\.json"):  # what lies here comes first
         load("es-en")
@@ -131,13 +131,13 @@ def test_one_released_model_of_both_directions_goes_by_three_names(
 ) -> None:
     place = tmp_path / "checkpoints"
     shutil.copytree(both_checkpoint, place / "both")
-    monkeypatch.setattr(locate, "places", lambda: (place,))
+    monkeypatch.setattr(locate, "checkpoint_roots", lambda: (place,))
     monkeypatch.chdir(tmp_path.parent)
     assert load(device="cpu").available == (ES, EN)
     named: dict[str | Path, tuple[tuple[str, str], ...]]
     named = {"both": (ES, EN), "es-en": (ES,), "checkpoints/en-es": (EN,), place / "en-es": (EN,)}
     for name, directions in named.items():
-        assert find(name) == place / "both"
+        assert find_checkpoint(name) == place / "both"
         assert load(name, device="cpu").available == directions
         assert Translator.load(name, "cpu").src_lang == directions[0][0]
     (tmp_path / "en-es").symlink_to(place / "both")  # what lies at a path serves all it can
@@ -195,7 +195,7 @@ def test_a_copy_and_another_process_open_the_models_anew(both: Directions) -> No
     for other in (pickle.loads(pickle.dumps(both)), copy.deepcopy(both)):
         assert other.translate("El gato ve la casa.") == expected
     assert "es-en, en-es" in repr(both)
-    if native.library() is not None:
+    if native.load_library() is not None:
         with pytest.raises(TypeError, match=r"call load\(\) in each process"):
             pickle.dumps(Translator.load(ROOT / "checkpoints" / "both", "cpu"))
 

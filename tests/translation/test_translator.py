@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer.config import EOS_ID, PAD_ID, DecodeConfig, ModelConfig, UserError
 from transformer.decoding import search as search_module
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.decoding.search import pick_device
+from transformer.decoding.search import select_device
 from transformer.model import Transformer
 from transformer.text.sentences import Segment
 from transformer.text.tokenizer import Tokenizer
@@ -315,14 +315,14 @@ def test_a_translator_says_what_it_is(translator: Translator, random_checkpoint:
 
 
 def test_the_device_is_picked_by_name() -> None:
-    assert pick_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert pick_device("cpu") == torch.device("cpu")
+    assert select_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert select_device("cpu") == torch.device("cpu")
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:99", "", "cpu cpu"])
 def test_a_device_that_is_not_there_is_an_error(name: str) -> None:
     with pytest.raises(UserError, match=f"expected a device such as cpu or cuda, got '{name}'"):
-        pick_device(name)
+        select_device(name)
 
 
 def test_a_string_gives_one_translation_which_prints_as_its_text(translator: Translator) -> None:

@@ -23,22 +23,27 @@ from transformer.config import ModelConfig, UserError
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-MAY_GROW = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
-READERS, WRITERS = ("query", "key", "value", "expand"), ("out", "contract")  # of channels
-SPREAD = 0.5  # how unequally a reader weighs the copies, beside the deviation of its weights
+GROWABLE = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
+CHANNEL_READERS, CHANNEL_WRITERS = (
+    ("query", "key", "value", "expand"),
+    ("out", "contract"),
+)  # of channels
+NOISE_SCALE = 0.5  # how unequally a reader weighs the copies, beside the deviation of its weights
 
 
-def weights_for(before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig) -> dict[str, Tensor]:
+def initial_weights(
+    before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig
+) -> dict[str, Tensor]:
     """The weights of `before` by name, in the shape `config`, their vocabulary `tokenizer`'s."""
     weights = dict(before.model.state_dict())
     if tokenizer.model != before.tokenizer.model:
         old = weights["embedding.weight"]
-        weights["embedding.weight"] = embeddings(old, before.tokenizer, tokenizer)
-    return grown(weights, before.model.config, config)
+        weights["embedding.weight"] = transfer_embeddings(old, before.tokenizer, tokenizer)
+    return grow_weights(weights, before.model.config, config)
 
 
 @torch.no_grad()
-def embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
+def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
     """Rows for the pieces of a vocabulary, out of those of the one before: (V, D) -> (V', D)."""
     known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
     new = old.new_empty(tokenizer.vocab_size, old.size(1))
@@ -53,7 +58,7 @@ def check_growth(old: ModelConfig, new: ModelConfig) -> None:
     free = dataclasses.replace(new, dropout=old.dropout, vocab_size=old.vocab_size)
     if free == old:
         return
-    same = dataclasses.replace(free, **{name: getattr(old, name) for name in MAY_GROW})
+    same = dataclasses.replace(free, **{name: getattr(old, name) for name in GROWABLE})
     if same != old:
         raise UserError(f"expected the shape of --init, {old}, or a larger one; got {new}")
     if old.norm != "pre":
@@ -74,7 +79,9 @@ def check_growth(old: ModelConfig, new: ModelConfig) -> None:
 
 
 @torch.no_grad()
-def grown(weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig) -> dict[str, Tensor]:
+def grow_weights(
+    weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig
+) -> dict[str, Tensor]:
     """Weights by name of the shape `new`, which compute what those of the shape `old` do.
 
     Exactly so at equal width; a wider model has finer sinusoidal codes between the old ones,
@@ -84,20 +91,20 @@ def grown(weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig) -> dic
     check_growth(old, new)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        wider = _Wider(old.d_model, new.d_model)
+        wider = _Widening(old.d_model, new.d_model)
         fresh = Transformer(new).state_dict()
         depths = {"encoder": old.n_encoder_layers, "decoder": old.n_decoder_layers}
         for name, tensor in fresh.items():
             stack, layer = name.split(".")[:2]
             if stack in depths and int(layer) >= depths[stack]:
-                if name.split(".")[-2] in WRITERS:
+                if name.split(".")[-2] in CHANNEL_WRITERS:
                     tensor.zero_()
             else:
                 wider.fill(name, tensor, weights[name])
     return fresh
 
 
-class _Wider:
+class _Widening:
     """From D channels to K x D; pairs stay together, as each is one wavelength of the codes."""
 
     def __init__(self, old: int, new: int) -> None:
@@ -108,11 +115,11 @@ class _Wider:
     def fill(self, name: str, new: Tensor, old: Tensor) -> None:
         """Writes a weight of the small model, by its name, into that of the large one."""
         part, kind = name.split(".")[-2:]
-        if kind == "weight" and part in READERS:
+        if kind == "weight" and part in CHANNEL_READERS:
             new[: len(old)] = self._read(old)
-        elif part in READERS:
+        elif part in CHANNEL_READERS:
             new[: len(old)] = old
-        elif kind == "weight" and part in WRITERS:
+        elif kind == "weight" and part in CHANNEL_WRITERS:
             new.zero_()
             new[:, : old.size(1)] = old[self.of]
         elif part == "embedding":  # scaled by sqrt(D) where it is read
@@ -128,4 +135,4 @@ class _Wider:
             return old
         parts = torch.randn(len(old), old.size(1) // 2, self.copies, 2) * old.std()
         parts -= parts.mean(2, keepdim=True)  # copies that are equal are read as before
-        return (old[:, self.of] + SPREAD * parts.flatten(1)) / self.copies
+        return (old[:, self.of] + NOISE_SCALE * parts.flatten(1)) / self.copies

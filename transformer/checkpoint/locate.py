@@ -23,23 +23,34 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformer.config import FORMAT, FORMAT_BOTH, Direction, ModelConfig, UserError
-from transformer.files import existing, open_regular, read_bytes
+from transformer.files import latest_version, open_regular, read_bytes
 from transformer.text.language import LANGUAGES, language_code
 
 T = TypeVar("T")
 P = ParamSpec("P")
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.model"
-STATE, STATE_VALUES = "training.safetensors", "training.json"
-CARD, SELFTEST, METRICS, SUMS = "README.md", "selftest.json", "metrics.jsonl", "SHA256SUMS"
-SUMMED = (CONFIG, WEIGHTS, VOCABULARY, STATE_VALUES, STATE)  # not the card, which people may mend
-MAX_METRICS = 2**30  # bytes
+TRAINING_STATE, TRAINING_VALUES = "training.safetensors", "training.json"
+MODEL_CARD, SELFTEST, METRICS, CHECKSUMS = (
+    "README.md",
+    "selftest.json",
+    "metrics.jsonl",
+    "SHA256SUMS",
+)
+CHECKSUMMED = (
+    CONFIG,
+    WEIGHTS,
+    VOCABULARY,
+    TRAINING_VALUES,
+    TRAINING_STATE,
+)  # not the card, which people may mend
+MAX_METRICS_BYTES = 2**30  # bytes
 PACKAGE = Path(__file__).resolve().parent.parent
 logger = logging.getLogger(__name__)
 DIRECTIONS: tuple[Direction, ...] = (("es", "en"), ("en", "es"))
 BOTH = "both"  # the folder of one released model for all of them
 
 
-def sums_of(folder: Path, names: Iterable[str]) -> str:
+def checksum_lines(folder: Path, names: Iterable[str]) -> str:
     """What files of a folder are, as it is noted in SUMS."""
     lines = []
     for name in names:
@@ -48,16 +59,16 @@ def sums_of(folder: Path, names: Iterable[str]) -> str:
     return "".join(lines)
 
 
-def write_sums(folder: Path, names: Iterable[str] = SUMMED) -> None:
+def write_checksums(folder: Path, names: Iterable[str] = CHECKSUMMED) -> None:
     """Notes what the files of a new checkpoint are."""
-    text = sums_of(folder, (name for name in names if (folder / name).exists()))
-    (folder / SUMS).write_text(text, encoding="utf-8", newline="\n")
+    text = checksum_lines(folder, (name for name in names if (folder / name).exists()))
+    (folder / CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
 
 
-def check_sum(path: Path, content: bytes | mmap.mmap) -> None:
+def verify_checksum(path: Path, content: bytes | mmap.mmap) -> None:
     """UserError unless a file of a checkpoint is as it was saved; older ones noted no sums."""
-    noted = path.with_name(SUMS)
-    if path.name not in SUMMED or not noted.exists():
+    noted = path.with_name(CHECKSUMS)
+    if path.name not in CHECKSUMMED or not noted.exists():
         return
     try:
         lines = read_bytes(noted).decode("ascii").splitlines()
@@ -66,48 +77,48 @@ def check_sum(path: Path, content: bytes | mmap.mmap) -> None:
         raise UserError(f"expected SHA-256 sums in {noted}: {error}") from error
     if sums.get(path.name) != hashlib.sha256(content).hexdigest():
         raise UserError(
-            f"expected {path} as it was saved, but its SHA-256 is not the one in {SUMS}: it was "
-            f"damaged or cut short, fetch it again (or delete {SUMS} if you changed it yourself)"
+            f"expected {path} as it was saved, but its SHA-256 is not the one in {CHECKSUMS}: it "
+            f"was damaged or cut short, fetch it again (or delete {CHECKSUMS} if you changed it)"
         )
 
 
-def untorn(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+def retry_if_replaced(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
     """The same reader, which begins again where a training replaces the checkpoint meanwhile."""
 
     @functools.wraps(read)
     def again(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        before = _state_of(path.parent)
+        before = _folder_identity(path.parent)
         try:
             return read(path, *args, **kwargs)
         except (OSError, UserError):
-            if _state_of(path.parent) == before:
+            if _folder_identity(path.parent) == before:
                 raise
         return again(path, *args, **kwargs)
 
     return again
 
 
-def _state_of(folder: Path) -> tuple[int, int] | None:
+def _folder_identity(folder: Path) -> tuple[int, int] | None:
     """What is another number once a folder has been replaced by one of its name."""
     try:
-        status = (existing(folder) or folder).stat()
+        status = (latest_version(folder) or folder).stat()
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns
 
 
-@untorn
-def read_checked(path: Path) -> bytes:
+@retry_if_replaced
+def read_verified(path: Path) -> bytes:
     """The content of a small file of a checkpoint, as it was saved; OSError, or UserError."""
     content = read_bytes(path)
-    check_sum(path, content)
+    verify_checksum(path, content)
     return content
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
     try:
-        values = json.loads(read_checked(path))
+        values = json.loads(read_verified(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"expected JSON in {path}: {error}. Is the file complete?") from error
     if not isinstance(values, dict):
@@ -115,17 +126,17 @@ def read_json(path: Path) -> dict[str, Any]:
     return values
 
 
-def find(folder: str | Path) -> Path:
+def find_checkpoint(folder: str | Path) -> Path:
     """The checkpoint that a path names: itself, or the best one of a training run.
 
     The name of a released model, both, es-en or checkpoints/es-en, is known in any folder.
     """
     path = Path(folder)
     candidates = [path, path / "best", path / "last"]
-    if _is_released(path):
-        candidates += [place / name for place in places() for name in (path.name, BOTH)]
+    if _is_released_name(path):
+        candidates += [place / name for place in checkpoint_roots() for name in (path.name, BOTH)]
     for candidate in (path for path in candidates for _ in range(2)):  # may be just replaced
-        checkpoint = existing(candidate)
+        checkpoint = latest_version(candidate)
         if checkpoint is not None and (checkpoint / CONFIG).is_file():
             return checkpoint
     what = "a folder without config.json" if path.is_dir() else "no such folder"
@@ -135,31 +146,38 @@ def find(folder: str | Path) -> Path:
     )
 
 
-def _is_released(path: Path) -> bool:
+def _is_released_name(path: Path) -> bool:
     """Whether a path is the mere name of a released model; what lies there comes first."""
-    names, homes = (BOTH, *map("-".join, DIRECTIONS)), (Path(), Path("checkpoints"), *places())
+    names, homes = (
+        (BOTH, *map("-".join, DIRECTIONS)),
+        (Path(), Path("checkpoints"), *checkpoint_roots()),
+    )
     return path.name in names and path.parent in homes and not path.exists()
 
 
-def asked(model: str | Path, directions: Sequence[Direction]) -> tuple[Direction, ...]:
+def requested_directions(
+    model: str | Path, directions: Sequence[Direction]
+) -> tuple[Direction, ...]:
     """The directions of a checkpoint that its name asks for: `es-en` is one of a model for both."""
     path = Path(model)
-    named = [langs for langs in directions if "-".join(langs) == path.name and _is_released(path)]
+    named = [
+        langs for langs in directions if "-".join(langs) == path.name and _is_released_name(path)
+    ]
     return tuple(named or directions)
 
 
-def one_of(
+def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
     """The direction `langs` of a checkpoint, or the first that its name asks for; UserError."""
-    langs = langs or asked(model, directions)[0]
+    langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)
         raise UserError(f"expected a model for {'-'.join(langs)}, but {model} is for {there}")
     return langs
 
 
-def described(directions: Sequence[Direction]) -> dict[str, Any]:
+def describe_directions(directions: Sequence[Direction]) -> dict[str, Any]:
     """What a configuration says of the directions that a checkpoint serves."""
     if len(directions) > 1:
         return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
@@ -194,7 +212,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        lines = read_bytes(path, MAX_METRICS).split(b"\n")
+        lines = read_bytes(path, MAX_METRICS_BYTES).split(b"\n")
     except OSError as error:
         raise UserError(f"expected records of a run in {path}: {error}") from error
     records = []
@@ -211,7 +229,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     return records
 
 
-def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
+def infer_direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
     """The languages asked for; the one not named is the other one; es to en without any."""
     src_lang, tgt_lang = (lang and language_code(lang) for lang in (src_lang, tgt_lang))
     other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
@@ -222,35 +240,35 @@ def direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
     return src_lang, tgt_lang
 
 
-def places() -> tuple[Path, ...]:
+def checkpoint_roots() -> tuple[Path, ...]:
     """The folders of checkpoints: that of the package, then that of the repository."""
     return PACKAGE / "released", PACKAGE.parent / "checkpoints"
 
 
-def released(langs: Direction) -> Path | None:
+def find_released(langs: Direction) -> Path | None:
     """The folder of the model for these languages, the first there is; None without any."""
     names = "-".join(langs), BOTH
-    folders = (place / name for place in places() for name in names)
-    return next((folder for folder in folders if existing(folder)), None)
+    folders = (place / name for place in checkpoint_roots() for name in names)
+    return next((folder for folder in folders if latest_version(folder)), None)
 
 
 def default_model(langs: Direction) -> Path:
     """The same; a UserError without any."""
-    folder = released(langs)
+    folder = find_released(langs)
     if folder is None:
         name = "-".join(langs)
         raise UserError(
-            f"expected a model for {name} in {places()[-1] / name}, there is none: "
+            f"expected a model for {name} in {checkpoint_roots()[-1] / name}, there is none: "
             f"train one with scripts/train.py --from {langs[0]} --to {langs[1]}, "
             "and name its folder"
         )
     return folder
 
 
-def models(model: str | Path | None = None) -> dict[Direction, str | Path]:
+def model_folders(model: str | Path | None = None) -> dict[Direction, str | Path]:
     """The folder of each direction: those of one checkpoint, or of all that are released."""
     if model is not None:
-        _, directions = read_config(find(model))
-        return dict.fromkeys(asked(model, directions), model)
-    folders = {langs: folder for langs in DIRECTIONS if (folder := released(langs))}
+        _, directions = read_config(find_checkpoint(model))
+        return dict.fromkeys(requested_directions(model, directions), model)
+    folders = {langs: folder for langs in DIRECTIONS if (folder := find_released(langs))}
     return {**folders} or {DIRECTIONS[0]: default_model(DIRECTIONS[0])}

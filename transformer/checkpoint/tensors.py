@@ -27,14 +27,14 @@ from transformer.text.tokenizer import Tokenizer
 Array = np.ndarray[Any, Any]
 Shapes = Sequence[tuple[str, tuple[int, ...]]]
 # As a header names them; bfloat16, which numpy has not, as its 16 bits.
-TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
          "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}  # fmt: skip
-WEIGHT_TYPES = ("F32", "F16", "BF16", "F64", "I8")
-SCALE = ".scale"
+WEIGHT_DTYPES = ("F32", "F16", "BF16", "F64", "I8")
+SCALE_SUFFIX = ".scale"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTensor:
     """A tensor as its file holds it, mapped: (N, ...); int8 with a scale of each row, (N,)."""
 
     dtype: str
@@ -56,7 +56,7 @@ class Stored:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Opened:
+class LazyCheckpoint:
     """A checkpoint whose weights have not been read yet."""
 
     folder: Path
@@ -64,19 +64,19 @@ class Opened:
     tokenizer: Tokenizer
     directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
 
-    def stored(self) -> Iterable[tuple[str, Stored]]:
+    def stored_weights(self) -> Iterable[tuple[str, StoredTensor]]:
         """The weights by parameter name as they are stored; defects are UserErrors."""
         return read_weights(self.folder / locate.WEIGHTS, self.config).items()
 
     def weights(self) -> Iterator[tuple[str, Array]]:
         """The same in float32, one after the other."""
-        for name, stored in self.stored():
+        for name, stored in self.stored_weights():
             yield name, stored.float32()
 
 
-def open_checkpoint(folder: str | Path) -> Opened:
+def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
     """All of a checkpoint but its weights; a defect of the folder is a UserError."""
-    path = locate.find(folder)
+    path = locate.find_checkpoint(folder)
     config, directions = locate.read_config(path)
     tokenizer = read_vocabulary(path / locate.VOCABULARY)
     if tokenizer.vocab_size != config.vocab_size:
@@ -84,13 +84,13 @@ def open_checkpoint(folder: str | Path) -> Opened:
             f"expected {config.vocab_size} pieces in {path / locate.VOCABULARY}, "
             f"got {tokenizer.vocab_size}: tokeniser and model are not of one training"
         )
-    return Opened(folder=path, config=config, tokenizer=tokenizer, directions=directions)
+    return LazyCheckpoint(folder=path, config=config, tokenizer=tokenizer, directions=directions)
 
 
 def read_vocabulary(path: Path) -> Tokenizer:
     """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
     try:
-        return Tokenizer(locate.read_checked(path))
+        return Tokenizer(locate.read_verified(path))
     except (OSError, ValueError) as error:
         raise UserError(f"expected a tokeniser in {path}: {error}") from error
 
@@ -123,29 +123,29 @@ def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield from norm(f"{stack}_norm")
 
 
-def read_weights(path: Path, config: ModelConfig) -> dict[str, Stored]:
+def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
     """The weights of a model by name, mapped: of its names and shapes, of its sum, finite.
 
     What is not so is a UserError before anything is read or allocated that it asks for.
     """
-    return read(path, [*weight_shapes(config)])
+    return read_tensors(path, [*weight_shapes(config)])
 
 
-@locate.untorn
-def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
+@locate.retry_if_replaced
+def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTensor]:
     """The tensors of a file by name, mapped; UserError unless of these shapes, as saved, finite."""
     try:
-        mapped, tensors = _map(path)
+        mapped, tensors = _map_file(path)
     except (OSError, ValueError) as error:
         raise UserError(f"expected weights in {path}: {error}. Is the file complete?") from error
     if shapes is not None:
         _check_shapes(path, tensors, shapes)
-    locate.check_sum(path, mapped)
+    locate.verify_checksum(path, mapped)
     arrays = {name: np.require(tensor.values, None, "A") for name, tensor in tensors.items()}
     stored = {
-        name: Stored(tensors[name].dtype, array, arrays.get(name + SCALE))
+        name: StoredTensor(tensors[name].dtype, array, arrays.get(name + SCALE_SUFFIX))
         for name, array in arrays.items()
-        if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)
+        if not (name.endswith(SCALE_SUFFIX) and name.removesuffix(SCALE_SUFFIX) in arrays)
     }
     if broken := [name for name, tensor in stored.items() if not tensor.is_finite()]:
         raise UserError(
@@ -155,7 +155,7 @@ def read(path: Path, shapes: Shapes | None = None) -> dict[str, Stored]:
     return stored
 
 
-def quantise_rows(weight: Array) -> tuple[Array, Array]:
+def quantize_rows(weight: Array) -> tuple[Array, Array]:
     """Each row as int8 with the scale that makes its largest 127: (N, D) -> (N, D), (N,).
 
     The rounding of the native kernels, so that they find the same numbers again.
@@ -166,7 +166,7 @@ def quantise_rows(weight: Array) -> tuple[Array, Array]:
     return np.rint(weight * factor[:, None]).astype(np.int8), largest / np.float32(127)
 
 
-def _map(path: Path) -> tuple[mmap.mmap, dict[str, Stored]]:
+def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
     """The file in memory, and what its header says is there; OSError or ValueError."""
     with open_regular(path) as file:
         try:
@@ -178,40 +178,40 @@ def _map(path: Path) -> tuple[mmap.mmap, dict[str, Stored]]:
     start = 8 + int.from_bytes(mapped[:8], "little")
     header = json.loads(mapped[8:start])
     header.pop("__metadata__", None)
-    unknown = {entry["dtype"] for entry in header.values()} - TYPES.keys()
+    unknown = {entry["dtype"] for entry in header.values()} - DTYPES.keys()
     if unknown:
         raise ValueError(f"numbers of a type {' and '.join(sorted(unknown))}")
     tensors = {}
     for name, entry in header.items():
         count, offset = math.prod(entry["shape"]), start + entry["data_offsets"][0]
-        flat = np.frombuffer(mapped, TYPES[entry["dtype"]], count, offset)
-        tensors[name] = Stored(entry["dtype"], flat.reshape(entry["shape"]))
+        flat = np.frombuffer(mapped, DTYPES[entry["dtype"]], count, offset)
+        tensors[name] = StoredTensor(entry["dtype"], flat.reshape(entry["shape"]))
     return mapped, tensors
 
 
-def _check_shapes(path: Path, tensors: Mapping[str, Stored], shapes: Shapes) -> None:
+def _check_shapes(path: Path, tensors: Mapping[str, StoredTensor], shapes: Shapes) -> None:
     """UserError unless the names and shapes are these, and their types those of weights."""
     known = set()
     for name, shape in shapes:
-        tensor, scale = tensors.get(name), tensors.get(name + SCALE)
+        tensor, scale = tensors.get(name), tensors.get(name + SCALE_SUFFIX)
         if tensor is None:
-            raise _unlike(path, f"{name}, which is not there")
+            raise _mismatch(path, f"{name}, which is not there")
         if (got := tensor.values.shape) != shape:
-            raise _unlike(path, f"{name} of the shape {list(shape)}, got {list(got)}")
-        if tensor.dtype not in WEIGHT_TYPES:
-            raise _unlike(path, f"numbers in {name}, got {tensor.dtype}")
+            raise _mismatch(path, f"{name} of the shape {list(shape)}, got {list(got)}")
+        if tensor.dtype not in WEIGHT_DTYPES:
+            raise _mismatch(path, f"numbers in {name}, got {tensor.dtype}")
         known.add(name)
         if tensor.dtype == "I8":
             given = scale and (scale.dtype, scale.values.shape)
             if given != ("F32", shape[:1]) or len(shape) != 2:
-                raise _unlike(path, f"a scale for each row of {name}")
-            known.add(name + SCALE)
+                raise _mismatch(path, f"a scale for each row of {name}")
+            known.add(name + SCALE_SUFFIX)
     more = sorted(tensors.keys() - known)
     if more:
-        raise _unlike(path, f"{len(known)} tensors and no more, got {more[0]} too")
+        raise _mismatch(path, f"{len(known)} tensors and no more, got {more[0]} too")
 
 
-def _unlike(path: Path, what: str) -> UserError:
+def _mismatch(path: Path, what: str) -> UserError:
     return UserError(
         f"expected the weights of {path.parent / 'config.json'} in {path}: {what}. "
         "Are the two of one model?"

@@ -17,15 +17,15 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from transformer.checkpoint import locate, tensors
-from transformer.checkpoint.tensors import SCALE, Shapes, Stored, open_checkpoint
+from transformer.checkpoint.tensors import SCALE_SUFFIX, Shapes, StoredTensor, open_checkpoint
 from transformer.config import Direction, ModelConfig
-from transformer.files import replaced_folder
+from transformer.files import atomic_folder
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
 Storage = Literal["float16", "int8"]
-TABLES = ("embedding.weight", "positions.table")  # read row by row, not multiplied with
-FILLS = {
+EMBEDDING_TABLES = ("embedding.weight", "positions.table")  # read row by row, not multiplied with
+INITIALIZERS = {
     *(Tensor.fill_, Tensor.normal_, Tensor.uniform_, Tensor.zero_),
     *(nn.init.constant_, nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_),
 }
@@ -51,18 +51,18 @@ def save(
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
     """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values."""
-    values = {**locate.described(directions), "model": dataclasses.asdict(config)}
-    with replaced_folder(folder) as new:
+    values = {**locate.describe_directions(directions), "model": dataclasses.asdict(config)}
+    with atomic_folder(folder) as new:
         (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
         (new / locate.VOCABULARY).write_bytes(tokenizer.model)
-        (new / locate.CARD).write_text(card, encoding="utf-8")
+        (new / locate.MODEL_CARD).write_text(card, encoding="utf-8")
         _save_tensors(new / locate.WEIGHTS, weights)
         if training is not None:
             if training[0]:
-                _save_tensors(new / locate.STATE, training[0])
+                _save_tensors(new / locate.TRAINING_STATE, training[0])
             text = json.dumps(dict(training[1]), indent=2) + "\n"
-            (new / locate.STATE_VALUES).write_text(text, encoding="utf-8")
-        locate.write_sums(new)
+            (new / locate.TRAINING_VALUES).write_text(text, encoding="utf-8")
+        locate.write_checksums(new)
         for path in new.glob("*.safetensors"):  # which safetensors lets nobody else read
             path.chmod((new / locate.CONFIG).stat().st_mode)
 
@@ -75,7 +75,7 @@ def _save_tensors(path: Path, named: Mapping[str, Tensor]) -> None:
         raise OSError(str(error)) from error
 
 
-def compact(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:
+def compress(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:
     """The weights as a release stores them, to be saved.
 
     Half precision; or int8 with a scale for each row of a matrix, from which the int8 kernels
@@ -84,15 +84,15 @@ def compact(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in weights.items():
-        if storage == "int8" and tensor.dim() == 2 and name not in TABLES:
-            rows, scale = tensors.quantise_rows(tensor.float().numpy())
-            stored |= {name: torch.from_numpy(rows), name + SCALE: torch.from_numpy(scale)}
+        if storage == "int8" and tensor.dim() == 2 and name not in EMBEDDING_TABLES:
+            rows, scale = tensors.quantize_rows(tensor.float().numpy())
+            stored |= {name: torch.from_numpy(rows), name + SCALE_SUFFIX: torch.from_numpy(scale)}
         else:
             stored[name] = tensor.half()
     return stored
 
 
-def _tensor(stored: Stored) -> Tensor:
+def _to_tensor(stored: StoredTensor) -> Tensor:
     """A tensor of the type that it is stored in; where that is int8 with scales, float32."""
     if stored.scale is not None:
         return torch.from_numpy(stored.float32())
@@ -101,10 +101,10 @@ def _tensor(stored: Stored) -> Tensor:
 
 
 def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]:
-    return {name: _tensor(stored) for name, stored in tensors.read(path, shapes).items()}
+    return {name: _to_tensor(stored) for name, stored in tensors.read_tensors(path, shapes).items()}
 
 
-class _Unfilled(TorchFunctionMode):
+class _SkipInit(TorchFunctionMode):
     """Builds modules without first values: memory that is never touched costs nothing.
 
     The meta device would do the same, were it not for its `arange` and `normal_`, which import
@@ -113,7 +113,7 @@ class _Unfilled(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in FILLS:
+        if func in INITIALIZERS:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **kwargs)
 
@@ -123,9 +123,9 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     opened = open_checkpoint(folder)
     path = opened.folder
     stored = tensors.read_weights(path / locate.WEIGHTS, opened.config)
-    with _Unfilled():
+    with _SkipInit():
         model = Transformer(opened.config)
-    model.load_state_dict({name: _tensor(s).float() for name, s in stored.items()}, assign=True)
+    model.load_state_dict({name: _to_tensor(s).float() for name, s in stored.items()}, assign=True)
     return Checkpoint(
         model=model.to(device).eval(),
         tokenizer=opened.tokenizer,
@@ -137,18 +137,20 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
 def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[str, Tensor]:
     """Only the weights of a checkpoint, by name; UserError unless of the shape, if one is given."""
     shapes = [*tensors.weight_shapes(config)] if config else None
-    return _load_tensors(locate.find(folder) / locate.WEIGHTS, shapes)
+    return _load_tensors(locate.find_checkpoint(folder) / locate.WEIGHTS, shapes)
 
 
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What `save` was given to go on from; tensors of other names or shapes are a UserError."""
-    path = locate.find(folder)
-    return _load_tensors(path / locate.STATE, shapes), locate.read_json(path / locate.STATE_VALUES)
+    path = locate.find_checkpoint(folder)
+    return _load_tensors(path / locate.TRAINING_STATE, shapes), locate.read_json(
+        path / locate.TRAINING_VALUES
+    )
 
 
-def mean(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def average_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of the weights of models of one shape, by name, in float64."""
     total: dict[str, Tensor] = {}
     count = 0

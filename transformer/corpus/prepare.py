@@ -24,7 +24,7 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.command import able_to
+from transformer.command import os_errors_as_user_errors
 from transformer.config import (
     BACK_TRANSLATED,
     COPIED,
@@ -33,7 +33,7 @@ from transformer.config import (
     ModelConfig,
     SentencePair,
     UserError,
-    tags_of,
+    source_tags,
 )
 from transformer.corpus import cleaning, prepared
 from transformer.corpus.cleaning import BAD_ROW, SYNTHETIC_SOURCE, TAGGED, DropReason
@@ -186,7 +186,7 @@ def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheK
                         yield text
 
     with log_duration(f"making a vocabulary of {key.vocab_size:,} pieces", logger.info):
-        tags = tags_of(key.langs)
+        tags = source_tags(key.langs)
         tokenizer = Tokenizer.train(sentences(), key.vocab_size, key.config.tokenizer, tags)
     with contextlib.suppress(OSError, AttributeError):  # glibc keeps what the training freed
         ctypes.CDLL("libc.so.6").malloc_trim(0)
@@ -311,6 +311,6 @@ def prepare(
     if not prepared.is_intact(folder):
         if folder.exists():
             logger.warning("%s is damaged: the corpus is prepared anew", folder)
-        with able_to(f"prepare the corpus in {folder}"):
+        with os_errors_as_user_errors(f"prepare the corpus in {folder}"):
             _make_cache(cache_key, folder)
     return open_corpus(folder, sources, langs, both)

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from transformer.checkpoint.locate import SUMS, sums_of, write_sums
+from transformer.checkpoint import locate
 from transformer.config import Direction, UserError, target_tag
 from transformer.corpus.batching import DirectionView, TaggedPairs, TokenPairs
 from transformer.corpus.cleaning import SYNTHETIC_SOURCE, SYNTHETIC_TARGET
-from transformer.files import read_bytes, replaced_folder
+from transformer.files import atomic_folder, read_bytes
 from transformer.text.tokenizer import Tokenizer
 
 TOKENS, VOCABULARY, REPORT = "tokens", "tokenizer.model", "report.json"
@@ -98,7 +98,7 @@ class PreparedFolder:
             ) from error
         if not is_intact(path):
             raise UserError(
-                f"expected the files of {path} as {SUMS} lists them; one of them is missing, "
+                f"expected the files of {path} as {locate.CHECKSUMS} lists them; one of them is missing, "
                 "damaged or cut short: copy the folder again"
             )
         return folder
@@ -107,17 +107,21 @@ class PreparedFolder:
 def is_intact(folder: Path) -> bool:
     """Whether a tokenised corpus is there with the checksums that it was made with, if any."""
     try:
-        saved = read_bytes(folder / SUMS).decode() if (folder / SUMS).exists() else ""
+        saved = (
+            read_bytes(folder / locate.CHECKSUMS).decode()
+            if (folder / locate.CHECKSUMS).exists()
+            else ""
+        )
         names = [line.partition("  ")[2] for line in saved.splitlines()]
-        return (folder / REPORT).is_file() and saved == sums_of(folder, names)
+        return (folder / REPORT).is_file() and saved == locate.checksum_lines(folder, names)
     except (OSError, ValueError):
         return False
 
 
 def write_checksums(folder: Path) -> None:
     """Write the checksums of all files below a folder."""
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS)
-    write_sums(folder, [path.relative_to(folder).as_posix() for path in files])
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != locate.CHECKSUMS)
+    locate.write_checksums(folder, [path.relative_to(folder).as_posix() for path in files])
 
 
 def export(
@@ -130,7 +134,7 @@ def export(
     """
     if data.folder is None:
         raise ValueError("expected a corpus that lies on the disk")
-    with replaced_folder(folder) as new:
+    with atomic_folder(folder) as new:
         shutil.copytree(data.folder, new, dirs_exist_ok=True)
         (new / SETS).mkdir()
         names: dict[str, list[str]] = {kind: [] for kind in sets}

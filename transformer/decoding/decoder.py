@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transformer.checkpoint.tensors import Opened
+from transformer.checkpoint.tensors import LazyCheckpoint
 from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError, choices
 from transformer.decoding import native
 from transformer.decoding.hypothesis import Hypothesis, Ids
@@ -19,7 +19,11 @@ from transformer.decoding.hypothesis import Hypothesis, Ids
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-GPUS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # files of their drivers: torch need not say
+GPU_DEVICE_FILES = (
+    "/dev/nvidiactl",
+    "/dev/dxg",
+    "/dev/kfd",
+)  # files of their drivers: torch need not say
 logger = logging.getLogger(__name__)
 
 
@@ -51,36 +55,39 @@ class Decoder(Protocol):
         ...
 
 
-def check_engine(device: str, compute_type: str) -> None:
+def check_device(device: str, compute_type: str) -> None:
     """UserError for a device or numbers that there are not, before a model is opened."""
     if compute_type not in (types := choices(ComputeType)):
         raise UserError(f"expected a compute type out of {', '.join(types)}; got {compute_type!r}")
     if not re.fullmatch(r"auto|(?:cpu|cuda|mps|xpu)(?::\d{1,3})?", str(device)):
         raise UserError(f"expected a device such as cpu or cuda, got {device!r}")
     if device not in ("auto", "cpu"):
-        from transformer.decoding.search import pick_device
+        from transformer.decoding.search import select_device
 
-        pick_device(device)
+        select_device(device)
 
 
 def open_decoder(
-    opened: Opened, device: str = "auto", compute_type: ComputeType = "auto"
+    opened: LazyCheckpoint, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
     """A decoder with the weights of a checkpoint; a type that cannot be computed is a UserError."""
-    check_engine(device, compute_type)
-    if _on_cpu(device) and _is_native(opened.config, compute_type):
+    check_device(device, compute_type)
+    if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         return native.NativeDecoder(
-            opened.config, opened.stored(), kind, functools.partial(_plain_model, opened.folder)
+            opened.config,
+            opened.stored_weights(),
+            kind,
+            functools.partial(_load_plain_model, opened.folder),
         )
-    from transformer.decoding.search import BatchDecoder, pick_device
+    from transformer.decoding.search import BatchDecoder, select_device
 
-    return BatchDecoder(_plain_model(opened.folder, str(pick_device(device))), compute_type)
+    return BatchDecoder(_load_plain_model(opened.folder, str(select_device(device))), compute_type)
 
 
-def model_decoder(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
+def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
     """A decoder for a model in memory, whose later changes do not reach a native one."""
-    if model.device.type == "cpu" and _is_native(model.config, compute_type):
+    if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())
         return native.NativeDecoder(model.config, weights, kind, lambda: model)
@@ -89,33 +96,35 @@ def model_decoder(model: "Transformer", compute_type: ComputeType = "auto") -> D
     return BatchDecoder(model, compute_type)
 
 
-def _plain_model(folder: Path, device: str = "cpu") -> "Transformer":
+def _load_plain_model(folder: Path, device: str = "cpu") -> "Transformer":
     from transformer.checkpoint import weights
 
     return weights.load(folder, device).model
 
 
-def _on_cpu(device: str) -> bool:
+def _runs_on_cpu(device: str) -> bool:
     """Whether a device is the CPU; `auto` is where there is no GPU."""
-    return device == "cpu" or (device == "auto" and not any(Path(name).exists() for name in GPUS))
+    return device == "cpu" or (
+        device == "auto" and not any(Path(name).exists() for name in GPU_DEVICE_FILES)
+    )
 
 
-def _is_native(config: ModelConfig, compute_type: ComputeType) -> bool:
+def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
     """Whether the native decoder takes this model and type; UserError where only it would."""
-    there = native.library() is not None
-    if there and native.fits(config) and compute_type != "bfloat16":
+    there = native.load_library() is not None
+    if there and native.is_supported(config) and compute_type != "bfloat16":
         return True
     if compute_type == "int8":
         reason = "widths that 64 divides" if there else "the native decoder, which was not built"
         raise UserError(f"expected {reason} for int8; use float32")
     if not there:
-        _tell_of_missing_library()
+        _warn_missing_library()
     return False
 
 
 @functools.cache
-def _tell_of_missing_library() -> None:
-    older = any(place.exists() for place in native.PLACES)
+def _warn_missing_library() -> None:
+    older = any(place.exists() for place in native.LIBRARY_PATHS)
     reason = "is damaged, or of other sources" if older else "was not built, for want of a compiler"
     logger.warning(
         "the fast decoder %s: translating with the plain model, which takes several times as long. "

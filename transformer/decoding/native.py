@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from transformer.checkpoint.tensors import Stored
+from transformer.checkpoint.tensors import StoredTensor
 from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
 from transformer.decoding.hypothesis import Hypothesis, Ids
 
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-INTERFACE = 3  # counts the changes of what is called: see interface.cpp
-PLACES = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
+INTERFACE_VERSION = 3  # counts the changes of what is called: see interface.cpp
+LIBRARY_PATHS = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
 # A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
-VARIANT = "TRANSFORMER_MARCH"
-AT_ONCE = 128  # sources that the library is asked for at once, for each thread
-WIDTHS = 64  # what d_model and d_ff are a multiple of; the channels of a head of a quarter
+VARIANT_VARIABLE = "TRANSFORMER_MARCH"
+SOURCES_PER_CALL = 128  # sources that the library is asked for at once, for each thread
+WIDTH_MULTIPLE = 64  # what d_model and d_ff are a multiple of; the channels of a head of a quarter
 
 
 class _Shape(Structure):
@@ -59,16 +59,16 @@ class _Results(Structure):
 
 
 @functools.cache
-def library() -> ctypes.CDLL | None:
+def load_library() -> ctypes.CDLL | None:
     """The compiled library; None where it was not built, is damaged, or of other sources."""
-    built = next((place for place in PLACES if place.exists()), None)
+    built = next((place for place in LIBRARY_PATHS if place.exists()), None)
     if built is None:
         return None
     try:
         opened = ctypes.CDLL(str(built))
     except OSError:
         return None
-    if c_int32.in_dll(opened, "decoder_interface").value != INTERFACE:
+    if c_int32.in_dll(opened, "decoder_interface").value != INTERFACE_VERSION:
         return None
     arguments = {
         "decoder_error": [],
@@ -96,10 +96,14 @@ def library() -> ctypes.CDLL | None:
     return opened
 
 
-def fits(config: ModelConfig) -> bool:
+def is_supported(config: ModelConfig) -> bool:
     """Whether the vectors of the native decoder divide the model's widths."""
     channels = config.d_model // config.n_heads
-    return not (config.d_model % WIDTHS or config.d_ff % WIDTHS or channels % (WIDTHS // 4))
+    return not (
+        config.d_model % WIDTH_MULTIPLE
+        or config.d_ff % WIDTH_MULTIPLE
+        or channels % (WIDTH_MULTIPLE // 4)
+    )
 
 
 class NativeDecoder:
@@ -110,7 +114,7 @@ class NativeDecoder:
     def __init__(
         self,
         config: ModelConfig,
-        weights: Iterable[tuple[str, np.ndarray | Stored]],
+        weights: Iterable[tuple[str, np.ndarray | StoredTensor]],
         compute_type: ComputeType,
         plain: "Callable[[], Transformer]",
     ) -> None:
@@ -118,7 +122,7 @@ class NativeDecoder:
 
         `plain` loads the plain model with the same weights.
         """
-        opened = library()
+        opened = load_library()
         if opened is None:
             raise UserError("expected the native decoder; it was not built at installation")
         self._library, self._handle = opened, None
@@ -129,11 +133,11 @@ class NativeDecoder:
             config.n_decoder_layers, config.d_ff, config.max_len,
             config.norm == "pre", config.positions == "learned", config.activation == "gelu",
         )  # fmt: skip
-        variant = os.environ.get(VARIANT)
+        variant = os.environ.get(VARIANT_VARIABLE)
         name = variant.encode() if variant else None
         self._handle = opened.decoder_open(ctypes.byref(self._shape), name, compute_type == "int8")
         if not self._handle:
-            raise UserError(f"{VARIANT}={variant}: {opened.decoder_error().decode()}")
+            raise UserError(f"{VARIANT_VARIABLE}={variant}: {opened.decoder_error().decode()}")
         self.variant = opened.decoder_variant(self._handle).decode()
         self._read(weights)
 
@@ -152,10 +156,10 @@ class NativeDecoder:
         """The plain model, which is loaded when it is first asked for."""
         return self._plain()
 
-    def _read(self, weights: Iterable[tuple[str, np.ndarray | Stored]]) -> None:
+    def _read(self, weights: Iterable[tuple[str, np.ndarray | StoredTensor]]) -> None:
         missing = self._parameters()
         for name, given in weights:
-            stored = given if isinstance(given, Stored) else Stored("F32", given)
+            stored = given if isinstance(given, StoredTensor) else StoredTensor("F32", given)
             index, shape = missing.pop(name)
             if shape != stored.values.shape:
                 raise ValueError(f"expected {name} of shape {shape}, got {stored.values.shape}")
@@ -192,7 +196,7 @@ class NativeDecoder:
         The library is asked for as many at once as it soon has: Ctrl-C waits for it.
         """
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
-        n, found = AT_ONCE * self.n_threads, dict[int, list[Hypothesis]]()
+        n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
         for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
             some = [sources[place] for place in places]
             results = self._search(some, config, prefix, aligned=aligned, branches=branches)
@@ -219,7 +223,7 @@ class NativeDecoder:
             raise ValueError(self._library.decoder_error().decode())
         try:
             results = self._library.decoder_results(found).contents
-            return _hypotheses(results, [len(source) + 1 for source in sources], aligned)
+            return _read_results(results, [len(source) + 1 for source in sources], aligned)
         finally:
             self._library.decoder_free(found)
 
@@ -230,7 +234,7 @@ def default_threads() -> int:
     return int(asked) if asked.isdecimal() and int(asked) else len(os.sched_getaffinity(0))
 
 
-def _hypotheses(
+def _read_results(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
     """What the library found, as the values of Python."""

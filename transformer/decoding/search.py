@@ -20,7 +20,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ComputeType, DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis, Ids
 from transformer.model import DecoderLayer, DecoderState, Transformer, source_batch
 
-FEWEST = 8  # rows that are computed together, where there are so many for each core
+MIN_BATCH_ROWS = 8  # rows that are computed together, where there are so many for each core
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -38,7 +38,7 @@ def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int
     return limits.clamp(max=model.config.max_len)
 
 
-def _limited(logits: Tensor, may_go_on: Tensor) -> Tensor:
+def _mask_logits(logits: Tensor, may_go_on: Tensor) -> Tensor:
     """Padding and start never follow; at the limit only the end does: (R, V), (R,) -> (R, V)."""
     logits[:, [PAD_ID, BOS_ID]] = -math.inf
     if not may_go_on.all():
@@ -48,7 +48,7 @@ def _limited(logits: Tensor, may_go_on: Tensor) -> Tensor:
     return logits
 
 
-def _without_repeats(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
+def _block_repeated_ngrams(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
     """No n-gram comes a second time (Paulus et al. 2017, 2.5); 0: any may: (R, V), (R, T)."""
     if n:
         for row, ids in enumerate(tokens.tolist()):
@@ -59,13 +59,15 @@ def _without_repeats(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
     return logits
 
 
-def _read(model: Transformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+def _next_logits(
+    model: Transformer, tokens: Tensor, state: DecoderState
+) -> tuple[Tensor, DecoderState]:
     """Next logits after one token a row, or several: (R, T) -> (R, V), new state."""
     logits, state = model.decode(tokens, state)
     return logits[:, -1].float(), state
 
 
-def _choose(
+def _next_token(
     model: Transformer, read: tuple[Tensor, Tensor], state: DecoderState, may_go_on: Tensor, *,
     scored: bool, no_repeat: int,
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
@@ -79,13 +81,15 @@ def _choose(
             _, state = model.decode(tokens[:, :-1], state)
         best, state = model.best(tokens[:, -1], state)
         return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
-    logits, state = _read(model, tokens, state)
-    log_probs = _limited(_without_repeats(logits.log_softmax(-1), past, no_repeat), may_go_on)
+    logits, state = _next_logits(model, tokens, state)
+    log_probs = _mask_logits(
+        _block_repeated_ngrams(logits.log_softmax(-1), past, no_repeat), may_go_on
+    )
     best = log_probs.argmax(-1)
     return best, log_probs.gather(1, best[:, None])[:, 0], state
 
 
-def _prefixed(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Tensor:
+def _start_tokens(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Tensor:
     """The start mark and the forced prefix: -> (B, 1 + P)."""
     return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
 
@@ -106,14 +110,14 @@ def greedy_search(
     `no_repeat` is the length of the n-grams that may come only once, the prefix counted.
     """
     limits = length_limits(model, src, max_ratio, len(prefix))
-    tokens = _prefixed(model, src, prefix)
+    tokens = _start_tokens(model, src, prefix)
     state = model.encode(src)
     rows = torch.arange(src.size(0), device=src.device)  # (R,) which sentence a row searches
     scores = torch.zeros(src.size(0), device=src.device)
     new, finished = tokens, dict[int, Hypothesis]()
     while True:
         going = tokens.size(1) < limits[rows]
-        chosen, gained, state = _choose(
+        chosen, gained, state = _next_token(
             model, (new, tokens), state, going, scored=scored, no_repeat=no_repeat
         )
         scores = scores + gained
@@ -136,10 +140,10 @@ def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
     """Greedy search after each of the likeliest tokens that follow a prefix: (1, S), best first."""
-    tokens = _prefixed(model, src, prefix)
-    logits, _ = _read(model, tokens, model.encode(src))
+    tokens = _start_tokens(model, src, prefix)
+    logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
-    log_probs = _limited(logits.log_softmax(-1), may_go_on)
+    log_probs = _mask_logits(logits.log_softmax(-1), may_go_on)
     gains, chosen = log_probs.topk(min(number, log_probs.size(1)))
     branches: list[Hypothesis] = []
     for gain, token in zip(gains[0].tolist(), chosen[0].tolist(), strict=True):
@@ -161,13 +165,13 @@ def _expand(
     continues, and its token.
     """
     beam_size = config.beam_size
-    log_probs = _without_repeats(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
-    totals = scores[:, :, None] + _limited(log_probs, may_go_on).view(*scores.shape, -1)
+    log_probs = _block_repeated_ngrams(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
+    totals = scores[:, :, None] + _mask_logits(log_probs, may_go_on).view(*scores.shape, -1)
     best, places = totals.flatten(1).topk(min(2 * beam_size, totals[0].numel()), dim=1)
     return best, places // totals.size(2), places % totals.size(2)
 
 
-def _settle(
+def _select_beams(
     finished: Sequence[list[Hypothesis]], tokens: Tensor,
     candidates: tuple[Tensor, Tensor, Tensor], config: DecodeConfig,
 ) -> tuple[list[list[int]], list[bool]]:  # fmt: skip
@@ -207,8 +211,8 @@ def beam_search(
     """
     size = config.beam_size
     limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
-    tokens = _prefixed(model, src, prefix)
-    logits, state = _read(model, tokens, model.encode(src))
+    tokens = _start_tokens(model, src, prefix)
+    logits, state = _next_logits(model, tokens, model.encode(src))
     state = state.repeat(size)
     tokens, logits = (tensor.repeat_interleave(size, 0) for tensor in (tokens, logits))
     finished: list[list[Hypothesis]] = [[] for _ in range(src.size(0))]
@@ -218,7 +222,7 @@ def beam_search(
     while True:
         may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
         candidates = _expand(scores, logits, may_go_on, tokens, config)
-        places, going = _settle(active, tokens, candidates, config)
+        places, going = _select_beams(active, tokens, candidates, config)
         if not any(going):
             return [sorted(own, key=lambda h: -h.score)[: config.n_best] for own in finished]
         keep = torch.tensor([row for row, on in enumerate(going) if on], device=src.device)
@@ -227,7 +231,7 @@ def beam_search(
         rows = (keep[:, None] * size + parents).flatten()  # (R x N,) of the rows before
         tokens = torch.cat([tokens[rows], chosen.view(-1, 1)], dim=1)
         active, limits = [active[row] for row in keep.tolist()], limits[keep]
-        logits, state = _read(model, tokens[:, -1:], state.select(rows))
+        logits, state = _next_logits(model, tokens[:, -1:], state.select(rows))
 
 
 def search(
@@ -265,13 +269,13 @@ def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> It
     fair = -(-len(order) // n_workers)
     while order:
         fits = config.batch_tokens // ((len(sources[order[0]]) + 1) * config.beam_size)
-        rest = max(FEWEST, 2 * len(order) // (3 * n_workers)) if n_workers > 1 else fair
+        rest = max(MIN_BATCH_ROWS, 2 * len(order) // (3 * n_workers)) if n_workers > 1 else fair
         size = max(1, min(fits, fair, rest))
         yield order[:size]
         order = order[size:]
 
 
-def pick_device(name: str) -> torch.device:
+def select_device(name: str) -> torch.device:
     """`auto` is a GPU where there is one; a device that is not there is a UserError."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -330,13 +334,13 @@ class BatchDecoder:
         for rows, hypotheses in zip(batches, searched, strict=True):
             for row, own in zip(rows, hypotheses, strict=True):
                 results[row] = (
-                    [_aligned(self.model, sources[row], h) for h in own] if aligned else own
+                    [_with_alignment(self.model, sources[row], h) for h in own] if aligned else own
                 )
         return results
 
 
 @torch.inference_mode()
-def _aligned(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothesis:
+def _with_alignment(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothesis:
     """The same with its alignment, for which the model reads both sides once more."""
     looked: list[Tensor] = []
     attention = cast(DecoderLayer, model.decoder[-1]).cross_attention

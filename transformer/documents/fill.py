@@ -214,7 +214,7 @@ def aligned_parts(
 
     What the model says otherwise without a guard or a glossary, it is made to say.
     """
-    from transformer.explain.alignment import align, align_with, can_align
+    from transformer.explain.alignment import align, align_given, can_align
 
     known = dict.fromkeys(s.text for s in sentences if can_align(plain, s.text))
     aligned = dict(zip(known, align(plain, [*known], (), decode), strict=True))
@@ -222,7 +222,7 @@ def aligned_parts(
     for sentence, said in zip(sentences, translations, strict=True):
         own = aligned.get(sentence.text)
         if own and own.target != said.text:
-            own = align_with(plain, sentence.text, said.text, decode)
+            own = align_given(plain, sentence.text, said.text, decode)
         parts.append(Part(sentence.text, said.text, own, said.warnings))
     return parts
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from transformer.checkpoint.locate import SELFTEST, find, read_metrics
-from transformer.command import able_to
+from transformer.checkpoint.locate import SELFTEST, find_checkpoint, read_metrics
+from transformer.command import os_errors_as_user_errors
 from transformer.config import ColumnConfig, ComputeType, DecodeConfig, Direction, UserError
 from transformer.corpus.readers import DEFAULT_COLUMNS, read_pairs
 from transformer.evaluation.analysis import Speed, TestSet, analyse, n_words, one_line, vocabulary
@@ -142,7 +142,7 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     path = Path(spec)
     if not path.exists():
         with contextlib.suppress(UserError):
-            path = find(spec)  # the name of a released model
+            path = find_checkpoint(spec)  # the name of a released model
     if not path.exists():
         raise UserError(
             f"expected a checkpoint folder or a text file of translations; {spec} does not exist"
@@ -241,6 +241,6 @@ def _output_folder(request: EvaluationRequest, system: System, names: Sequence[s
     is_own = system.path.is_dir() and not (system.path / SELFTEST).exists()
     home = system.path if is_own else Path() if system.path.is_dir() else system.path.parent
     folder = Path(request.output) if request.output else home / "evaluation" / "+".join(names)
-    with able_to(f"make the folder {folder}"):
+    with os_errors_as_user_errors(f"make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
     return folder

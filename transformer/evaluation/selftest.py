@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoint.locate import SELFTEST, find, read_config, read_json
+from transformer.checkpoint.locate import SELFTEST, find_checkpoint, read_config, read_json
 from transformer.config import ComputeType, DecodeConfig, Direction, SentencePair, UserError
 from transformer.evaluation.metrics import bleu
 from transformer.files import write_text
@@ -81,7 +81,7 @@ def run(
 
     Of a folder that serves several directions for one of them, the first if none is named.
     """
-    place = find(folder)
+    place = find_checkpoint(folder)
     langs = langs or read_config(place)[1][0]
     golden, test = _read(place / SELFTEST, langs)
     megabytes = sum(file.stat().st_size for file in place.iterdir() if file.is_file()) / 1e6

@@ -15,7 +15,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, Use
 from transformer.text.tokenizer import Word, words
 from transformer.translation.translator import GREEDY, Translator
 
-LONGEST_WORD = 16  # pieces after which an alternative is taken as it is
+MAX_WORD_PIECES = 16  # pieces after which an alternative is taken as it is
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class AlignedTranslation:
     source_pieces: tuple[str, ...]
     target_pieces: tuple[str, ...]
     probabilities: tuple[float, ...]  # T, of each target piece
-    looked: Any  # (T, S) how much each step looked at each source piece, as in `Hypothesis`
+    attention: Any  # (T, S) how much each step looked at each source piece, as in `Hypothesis`
 
     @cached_property
     def source_words(self) -> tuple[Word, ...]:
@@ -55,7 +55,7 @@ class AlignedTranslation:
         The mean over the word's steps, summed over the source word's pieces; what a row lacks to 1
         went to the end mark or to a gap.
         """
-        rows = (self.looked[word.first : word.last].mean(0) for word in self.target_words)
+        rows = (self.attention[word.first : word.last].mean(0) for word in self.target_words)
         return [
             [float(row[word.first : word.last].sum()) for word in self.source_words] for row in rows
         ]
@@ -80,8 +80,8 @@ def align(
 
     UserError for text or a prefix that the model cannot take at once.
     """
-    forced = _checked(translator, prefix)
-    sources = [_source(translator, text) for text in texts]
+    forced = _check_prefix(translator, prefix)
+    sources = [_source_ids(translator, text) for text in texts]
     found = translator.decoder.search(sources, decode, prefix=forced, aligned=True)
     pieces = translator.tokenizer.pieces
     results = []
@@ -95,12 +95,12 @@ def align(
             source_pieces=pieces([*source, EOS_ID]),
             target_pieces=pieces(target),
             probabilities=tuple(map(math.exp, best.log_probs[: len(target)])),
-            looked=best.alignment[: len(target)],
+            attention=best.alignment[: len(target)],
         ))  # fmt: skip
     return results
 
 
-def align_with(
+def align_given(
     translator: Translator, text: str, target: str, decode: DecodeConfig = GREEDY
 ) -> AlignedTranslation | None:
     """A sentence with a translation that somebody else made; None where the model cannot say it."""
@@ -118,13 +118,13 @@ def alternatives(
 
     What the model would say next is among them. Two tokens may begin the same word: given once.
     """
-    source, before = _source(translator, text), _checked(translator, prefix)
+    source, before = _source_ids(translator, text), _check_prefix(translator, prefix)
     start, size = len(before), translator.config.vocab_size
     branches = translator.decoder.search(
         [source], GREEDY, prefix=before, aligned=True, branches=min(k + 1, size)
     )[0]
     likeliest = sorted(branches, key=lambda branch: -branch.log_probs[start])
-    rows = [([*branch.ids, EOS_ID][start:][:LONGEST_WORD], branch) for branch in likeliest]
+    rows = [([*branch.ids, EOS_ID][start:][:MAX_WORD_PIECES], branch) for branch in likeliest]
     by_word: dict[str, Alternative] = {}
     for row, branch in [(row, branch) for row, branch in rows if row[0] != UNK_ID][:k]:
         word, length = _next_word(translator, before, row)
@@ -136,7 +136,7 @@ def alternatives(
     return sorted(by_word.values(), key=lambda alternative: -alternative.probability)
 
 
-def _source(translator: Translator, text: str) -> list[int]:
+def _source_ids(translator: Translator, text: str) -> list[int]:
     """The ids of one sentence; UserError where there is none or where it is too long."""
     ids = translator.source_ids(text)
     if not 0 < len(ids) < translator.max_source_len:
@@ -147,7 +147,7 @@ def _source(translator: Translator, text: str) -> list[int]:
     return ids
 
 
-def _checked(translator: Translator, prefix: Sequence[int]) -> list[int]:
+def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
     """A forced prefix that may be decoded after; UserError for ids that cannot stand there."""
     size, limit = translator.config.vocab_size, translator.config.max_len - 2
     wrong = [i for i in prefix if not 0 <= i < size or i in (PAD_ID, BOS_ID, UNK_ID)]

@@ -20,14 +20,14 @@ from torch import Tensor, nn
 from transformer import plots
 from transformer.config import BOS_ID, DecodeConfig, UserError
 from transformer.explain.alignment import AlignedTranslation, align
-from transformer.files import replaced
+from transformer.files import atomic_write
 from transformer.model import DecoderLayer, EncoderLayer, MultiHeadAttention, Transformer
 from transformer.text.sentences import segments
 from transformer.text.tokenizer import BOUNDARY
 from transformer.translation.translator import GREEDY, Translator
 
 N_CHOICES = 10  # likeliest next tokens kept of each step
-N_LOOKS, LEAST = 3, 0.05  # source pieces named at a step, and the weight they must have
+N_SOURCES, MIN_WEIGHT = 3, 0.05  # source pieces named at a step, and the weight they must have
 STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
     "max-width:60rem;padding:0 1rem}svg{height:auto;max-width:100%}pre{overflow-x:auto}"
@@ -54,7 +54,7 @@ class Trace(AlignedTranslation):
 
 
 @contextlib.contextmanager
-def _watched(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
+def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
     """Collects the weights of every attention while the model runs, by the name of its kind.
 
     The model must run nowhere else meanwhile.
@@ -91,14 +91,14 @@ def trace(
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
     src = torch.tensor([aligned.source_ids], device=model.device)
-    with _watched(model) as seen:
+    with _record_attention(model) as seen:
         logits = model(src, torch.tensor([[BOS_ID, *target[:-1]]], device=model.device))
     maps: dict[str, Any] = {kind: torch.stack(maps) for kind, maps in seen.items()}
     probabilities = logits[0].float().softmax(-1).cpu()  # (T, V)
     best, ids = probabilities.topk(min(N_CHOICES, probabilities.size(1)), dim=-1)
     told = {field.name: getattr(aligned, field.name) for field in dataclasses.fields(aligned)}
     told["probabilities"] = tuple(probabilities[range(len(target)), target].tolist())
-    told["looked"] = maps["cross"][-1].mean(0).numpy()
+    told["attention"] = maps["cross"][-1].mean(0).numpy()
     steps = tuple(
         tuple(map(Choice, row, pieces(row), values))
         for row, values in zip(ids.tolist(), best.tolist(), strict=True)
@@ -106,7 +106,7 @@ def trace(
     return Trace(**told, **maps, steps=steps)
 
 
-def sharpest(cross: Tensor) -> int:
+def best_alignment_layer(cross: Tensor) -> int:
     """The layer that aligns best: (L, H, T, S) -> its number, from 0.
 
     The one whose steps, the mean of the heads taken, look most at a single piece. The end mark
@@ -115,12 +115,12 @@ def sharpest(cross: Tensor) -> int:
     return int(cross.mean(1)[:, :-1, :-1].amax(-1).mean(-1).argmax())
 
 
-def alignment(traced: Trace) -> Tensor:
+def alignment_map(traced: Trace) -> Tensor:
     """Who looks where in that layer, the mean of its heads: -> (T, S)."""
-    return traced.cross[sharpest(traced.cross)].mean(0)
+    return traced.cross[best_alignment_layer(traced.cross)].mean(0)
 
 
-def explained(
+def explain(
     translator: Translator,
     texts: Iterable[str],
     picture: Path | None = None,
@@ -139,28 +139,28 @@ def explained(
     )
     if picture is None:
         for sentence in sentences:
-            yield from lines(trace(translator, sentence, (), decode))
+            yield from format_trace(trace(translator, sentence, (), decode))
         return
     chosen = list(sentences)
     if len(chosen) != 1:
         raise UserError(f"expected one sentence for --attention, got {len(chosen)}")
     traced = trace(translator, chosen[0], (), decode)
-    draw(traced, picture)
-    yield from lines(traced) if steps else (traced.target,)
+    save_picture(traced, picture)
+    yield from format_trace(traced) if steps else (traced.target,)
 
 
-def lines(traced: Trace) -> Iterator[str]:
+def format_trace(traced: Trace) -> Iterator[str]:
     """Step by step: what is written, the ten likeliest next pieces, what is looked at."""
-    looks = alignment(traced)
+    looks = alignment_map(traced)
     yield f"source: {' '.join(traced.source_pieces)}"
     for number, choices in enumerate(traced.steps):
         piece, probability = traced.target_pieces[number], traced.probabilities[number]
         before = "".join(traced.target_pieces[:number]).replace(BOUNDARY, " ").strip()
-        weights, places = looks[number].topk(min(N_LOOKS, looks.size(1)))
+        weights, places = looks[number].topk(min(N_SOURCES, looks.size(1)))
         seen = ", ".join(
             f"{traced.source_pieces[place]} {weight:.2f}"
             for weight, place in zip(weights.tolist(), places.tolist(), strict=True)
-            if weight >= LEAST
+            if weight >= MIN_WEIGHT
         )
         yield ""
         yield f"{number + 1}. {before or '(start)'} + {piece} ({probability:.3f})"
@@ -170,25 +170,25 @@ def lines(traced: Trace) -> Iterator[str]:
     yield f"translation: {traced.target}"
 
 
-def draw(traced: Trace, path: Path) -> None:
+def save_picture(traced: Trace, path: Path) -> None:
     """Writes the alignment as a picture, or as a page with the steps; the suffix says which."""
-    looks = alignment(traced).tolist()
-    layer = sharpest(traced.cross) + 1
+    looks = alignment_map(traced).tolist()
+    layer = best_alignment_layer(traced.cross) + 1
     title = f"Attention, mean of the heads of decoder layer {layer}"
     kind: Literal["png", "svg"] = "png" if path.suffix == ".png" else "svg"
     drawn = plots.heat_map(traced.target_pieces, traced.source_pieces, looks, title, kind)
     if path.suffix == ".html":
-        drawn = _page(traced, drawn.decode()).encode()
-    with replaced(path) as file:
+        drawn = _html_page(traced, drawn.decode()).encode()
+    with atomic_write(path) as file:
         file.write(drawn)
 
 
-def _page(traced: Trace, picture: str) -> str:
+def _html_page(traced: Trace, picture: str) -> str:
     source, target = html.escape(traced.source), html.escape(traced.target)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{target}</title><style>{STYLE}</style></head><body>"
         f"<p>{source}</p><h1>{target}</h1>{picture}"
-        f"<pre>{html.escape(chr(10).join(lines(traced)))}</pre></body></html>\n"
+        f"<pre>{html.escape(chr(10).join(format_trace(traced)))}</pre></body></html>\n"
     )

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import weights
-from transformer.checkpoint.locate import CARD, VOCABULARY, one_of
-from transformer.command import able_to
+from transformer.checkpoint.locate import MODEL_CARD, VOCABULARY, resolve_direction
+from transformer.command import os_errors_as_user_errors
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, Direction, UserError
 from transformer.decoding.search import greedy_search, length_limits
 from transformer.export import to_ctranslate2, to_huggingface
 from transformer.export.to_ctranslate2 import Quantization
-from transformer.files import replaced_folder
+from transformer.files import atomic_folder
 from transformer.model import Transformer, source_batch
 from transformer.text.tokenizer import Tokenizer
 
@@ -34,8 +34,10 @@ EXAMPLES = {"es": "¿Dónde está la biblioteca?", "en": "Where is the library?"
 # may have -> B lists of ids without special ones.
 GreedySearch = Callable[[Tensor, int], list[list[int]]]
 
-TIE = 1e-4  # nats: what float32 may add up differently; two tokens this close are equally good
-BATCH = 32  # sentences searched at once
+TIE_TOLERANCE = (
+    1e-4  # nats: what float32 may add up differently; two tokens this close are equally good
+)
+BATCH_SIZE = 32  # sentences searched at once
 MAX_RATIO = DecodeConfig().max_ratio
 SENTENCES = (
     "¿Dónde está la biblioteca?",
@@ -103,7 +105,9 @@ class Difference:
     margin: float  # nats by which the model prefers its own token where the two part
 
 
-def _margin(model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]) -> float:
+def _preference_margin(
+    model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]
+) -> float:
     """How much likelier our token is where two translations part: (1, S) -> nats."""
     pairs = list(itertools.zip_longest(ours, theirs, fillvalue=EOS_ID))
     place = next(i for i, (own, other) in enumerate(pairs) if own != other)
@@ -114,7 +118,7 @@ def _margin(model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequen
     return math.inf if other in (PAD_ID, BOS_ID) else float(scores[own] - scores[other])
 
 
-def disagreements(
+def find_differences(
     model: Transformer,
     tokenizer: Tokenizer,
     texts: Sequence[str],
@@ -129,8 +133,8 @@ def disagreements(
     longest = max(1, model.config.max_len // 2 - 1)
     sources = {text: [*tags, *ids][:longest] for text in texts if (ids := tokenizer.encode(text))}
     order = sorted(sources, key=lambda text: -len(sources[text]))
-    for start in range(0, len(order), BATCH):
-        rows = order[start : start + BATCH]
+    for start in range(0, len(order), BATCH_SIZE):
+        rows = order[start : start + BATCH_SIZE]
         src = source_batch([sources[text] for text in rows]).to(model.device)
         most = length_limits(model, src, MAX_RATIO) - 1  # (B,) without the end mark
         hypotheses = greedy_search(model, src, max_ratio=MAX_RATIO)
@@ -140,16 +144,16 @@ def disagreements(
             if tuple(theirs) == hypothesis.ids:
                 continue
             alone = source_batch([sources[text]]).to(model.device)
-            margin = _margin(model, alone, hypothesis.ids, theirs)
+            margin = _preference_margin(model, alone, hypothesis.ids, theirs)
             ours, other = (" ".join(tokenizer.pieces(ids)) for ids in (hypothesis.ids, theirs))
             yield Difference(text, ours, other, margin)
 
 
-def _n_ties(differences: Iterable[Difference], engine: str) -> int:
+def _count_ties(differences: Iterable[Difference], engine: str) -> int:
     """How often float32 cannot tell which token is next; any real difference is a UserError."""
     n_ties = 0
     for pair in differences:
-        if pair.margin >= TIE:
+        if pair.margin >= TIE_TOLERANCE:
             raise UserError(
                 f"expected {engine} to translate {pair.text!r} as the model does, to "
                 f"{pair.ours!r}; it gives {pair.theirs!r}. Nothing was written; try another "
@@ -159,7 +163,7 @@ def _n_ties(differences: Iterable[Difference], engine: str) -> int:
     return n_ties
 
 
-def _as_ctranslate2(
+def _export_ctranslate2(
     opened: weights.Checkpoint,
     tags: Sequence[int],
     folder: Path,
@@ -174,16 +178,16 @@ def _as_ctranslate2(
         to_ctranslate2.to_ctranslate2(model, tokenizer, folder, stored, tags)
         translator = to_ctranslate2.open_ctranslate2(folder, compute_type=compute_type)
         search = to_ctranslate2.ctranslate2_search(translator, pieces, tags)
-        return disagreements(model, tokenizer, texts, search, tags)
+        return find_differences(model, tokenizer, texts, search, tags)
 
-    n_ties = n_different = _n_ties(differences("none", "float32"), "CTranslate2")
+    n_ties = n_different = _count_ties(differences("none", "float32"), "CTranslate2")
     if quantization != "none":
         n_different = len(list(differences(quantization, "auto")))
     (folder / VOCABULARY).write_bytes(tokenizer.model)
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_different)
 
 
-def _as_huggingface(
+def _export_huggingface(
     opened: weights.Checkpoint,
     langs: Direction,
     tags: Sequence[int],
@@ -195,8 +199,8 @@ def _as_huggingface(
     model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts, tags)
     search = to_huggingface.huggingface_search(model)
-    differences = disagreements(opened.model, opened.tokenizer, texts, search, tags)
-    n_ties = _n_ties(differences, "Transformers")
+    differences = find_differences(opened.model, opened.tokenizer, texts, search, tags)
+    n_ties = _count_ties(differences, "Transformers")
     return Agreement(n_sentences=len(texts), n_ties=n_ties, n_quantized=len(texts) - n_ties)
 
 
@@ -207,7 +211,7 @@ def export(request: ExportRequest) -> Agreement:
     model, the model has no such direction, or a translation differs; then nothing is left behind.
     """
     opened = weights.load(request.model)
-    langs = one_of(request.model, opened.directions, request.langs)
+    langs = resolve_direction(request.model, opened.directions, request.langs)
     tags = opened.tokenizer.direction_tags(langs, opened.directions)
     distinct = dict.fromkeys((*SENTENCES, *request.texts))
     texts = [text for text in distinct if opened.tokenizer.encode(text)]
@@ -217,18 +221,18 @@ def export(request: ExportRequest) -> Agreement:
             f"expected a new or empty folder to write, got {str(folder)!r}, where something is: "
             "remove that or name another folder"
         )
-    with able_to(f"write {str(folder)!r}"), replaced_folder(folder) as new:
+    with os_errors_as_user_errors(f"write {str(folder)!r}"), atomic_folder(folder) as new:
         if request.target == "ctranslate2":
-            usage, tagged = to_ctranslate2.USAGE, to_ctranslate2.TAGGED
-            agreement = _as_ctranslate2(opened, tags, new, texts, request.quantization)
+            usage, tagged = to_ctranslate2.USAGE, to_ctranslate2.TAG_USAGE
+            agreement = _export_ctranslate2(opened, tags, new, texts, request.quantization)
         else:
-            usage, tagged = to_huggingface.USAGE, to_huggingface.TAGGED
-            agreement = _as_huggingface(opened, langs, tags, new, texts)
+            usage, tagged = to_huggingface.USAGE, to_huggingface.TAG_USAGE
+            agreement = _export_huggingface(opened, langs, tags, new, texts)
         max_len, tag = opened.model.config.max_len, "".join(opened.tokenizer.pieces(tags))
         text = (usage + tagged if tags else usage).format(
             src=langs[0], tgt=langs[1], example=EXAMPLES.get(langs[0], SENTENCES[0]),
             max_len=max_len, longest=max_len - 1 - len(tags), tag=tag,
         )  # fmt: skip
         (new / "README.md").write_text(text, encoding="utf-8")
-        (new / ORIGINAL_CARD).write_bytes((opened.folder / CARD).read_bytes())
+        (new / ORIGINAL_CARD).write_bytes((opened.folder / MODEL_CARD).read_bytes())
     return agreement

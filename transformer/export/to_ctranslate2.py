@@ -19,7 +19,7 @@ from transformer.text.tokenizer import Tokenizer
 Quantization = Literal[
     "none", "int8", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16"
 ]
-NEVER = -1e4  # a logit that is never the highest, within the range of float16
+IMPOSSIBLE_LOGIT = -1e4  # a logit that is never the highest, within the range of float16
 USAGE = """\
 # Translation model {src} to {tgt} for CTranslate2
 
@@ -42,10 +42,10 @@ CTranslate2 adds the end mark of the source itself (`config.json`). `CARD.md` sa
 was trained.
 """
 # Of a model with several directions:
-TAGGED = "\nIt also puts the piece `{tag}` first, which names the language to write.\n"
+TAG_USAGE = "\nIt also puts the piece `{tag}` first, which names the language to write.\n"
 
 
-def _library() -> Any:
+def _import_library() -> Any:
     """The optional library, or a UserError that says how to install it."""
     try:
         import ctranslate2
@@ -96,8 +96,8 @@ def _set_layer(spec: Any, layer: Any) -> None:
     _set_norm(spec.ffn.layer_norm, layer.feed_residual.norm)
 
 
-def _specification(model: Transformer) -> Any:
-    config, specs = model.config, _library().specs
+def _build_specification(model: Transformer) -> Any:
+    config, specs = model.config, _import_library().specs
     activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU}
     spec = specs.TransformerSpec.from_config(
         (config.n_encoder_layers, config.n_decoder_layers),
@@ -119,7 +119,7 @@ def _specification(model: Transformer) -> Any:
     for table in (*spec.encoder.embeddings, spec.decoder.embeddings, spec.decoder.projection):
         table.weight = _copy(model.embedding.weight)  # equal ones are stored once
     bias = torch.zeros(config.vocab_size)
-    bias[[PAD_ID, BOS_ID]] = NEVER  # as in our search, they never follow
+    bias[[PAD_ID, BOS_ID]] = IMPOSSIBLE_LOGIT  # as in our search, they never follow
     spec.decoder.projection.bias = bias
     return spec
 
@@ -136,7 +136,7 @@ def to_ctranslate2(
     Of `tags`, at most one, the library makes the first piece of each source. Without a tokeniser,
     for measurements, a word is its id in decimal digits.
     """
-    spec = _specification(model)
+    spec = _build_specification(model)
     pieces = vocabulary(tokenizer, model.config.vocab_size)
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
@@ -153,7 +153,7 @@ def to_ctranslate2(
 
 def open_ctranslate2(folder: Path, **options: Any) -> Any:
     """The `ctranslate2.Translator` of a folder; the options are those of its constructor."""
-    return _library().Translator(str(folder), **options)
+    return _import_library().Translator(str(folder), **options)
 
 
 def ctranslate2_search(

@@ -57,13 +57,13 @@ The search is greedy, unless `generate` is given `num_beams=4`, which is what th
 by itself. `CARD.md` says how the model was trained.
 """
 # Of a model with several directions:
-TAGGED = """
+TAG_USAGE = """
 The tokeniser begins a source with the piece `{tag}`, which names the language to write (and what
 is given as `text_target`, for training, with `<s>`, which is to be dropped).
 """
 
 
-def _library() -> Any:
+def _import_library() -> Any:
     """The optional library, or a UserError that says how to install it."""
     try:
         import transformers
@@ -119,12 +119,12 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
     return {name: tensor.detach().float().cpu() for name, tensor in weights.items()}
 
 
-def huggingface_model(model: Transformer) -> Any:
+def to_huggingface_model(model: Transformer) -> Any:
     """A `MarianMTModel`, or a `PegasusForConditionalGeneration`, in float32 and evaluation mode.
 
     UserError for learned positions, which neither has, or where transformers is not installed.
     """
-    config, library = model.config, _library()
+    config, library = model.config, _import_library()
     if config.positions != "sinusoidal":
         raise UserError(
             "expected a model with --positions sinusoidal, as Marian and Pegasus have, got "
@@ -180,7 +180,7 @@ def to_huggingface(
 
     Of `tags`, at most one, the tokeniser makes the first piece of each source.
     """
-    huggingface_model(model).save_pretrained(str(folder))
+    to_huggingface_model(model).save_pretrained(str(folder))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     special = {"pad": PAD_ID, "bos": BOS_ID, "eos": EOS_ID, "unk": UNK_ID}
     configuration = {
@@ -201,12 +201,12 @@ def to_huggingface(
     for name, values in contents.items():
         text = json.dumps(values, ensure_ascii=False, indent=1) + "\n"
         (folder / name).write_text(text, encoding="utf-8")
-    first = b"".join(_begin_with(pieces[i]) for i in tags)
+    first = b"".join(_override_bos_piece(pieces[i]) for i in tags)
     (folder / "source.spm").write_bytes(tokenizer.model + first)
     (folder / "target.spm").write_bytes(tokenizer.model)
 
 
-def _begin_with(piece: str) -> bytes:
+def _override_bos_piece(piece: str) -> bytes:
     """What, at the end of a SentencePiece model, makes another piece of the one to begin with.
 
     Of two values of a field in a protobuf message the later one holds: `bos_piece`, field 46, of
@@ -218,7 +218,7 @@ def _begin_with(piece: str) -> bytes:
 
 def open_huggingface(folder: Path) -> tuple[Any, Any]:
     """The model in float32 and the `MarianTokenizer` of a folder."""
-    library = _library()
+    library = _import_library()
     with warnings.catch_warnings():
         # What it recommends normalises punctuation, which neither we nor this tokeniser do.
         warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from transformer.command import able_to
+from transformer.command import os_errors_as_user_errors
 from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
 from transformer.text.placeholders import overlapping
@@ -96,7 +96,7 @@ class Glossary:
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """The glossary of a file; UserError with the line for what is none."""
-        with able_to(f"read the glossary {path}"):
+        with os_errors_as_user_errors(f"read the glossary {path}"):
             content = Path(path).read_bytes()
         try:
             return cls.parse(content.decode(), str(path))

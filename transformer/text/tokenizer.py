@@ -25,7 +25,7 @@ from transformer.config import (
     UNK_ID,
     Direction,
     UserError,
-    tags_of,
+    source_tags,
     target_tag,
 )
 
@@ -61,7 +61,7 @@ class Tokenizer:
         sentences: Iterable[str],
         vocab_size: int,
         kind: Literal["unigram", "bpe"] = "unigram",
-        tags: Sequence[str] = tags_of(("en", "es")),
+        tags: Sequence[str] = source_tags(("en", "es")),
     ) -> Self:
         """Makes a vocabulary of `vocab_size` pieces out of sentences of both languages.
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from transformer.checkpoint import initialize, weights
-from transformer.checkpoint.locate import CARD, find, read_config, read_json
+from transformer.checkpoint.locate import MODEL_CARD, find_checkpoint, read_config, read_json
 from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, normalize, text_hash
 from transformer.corpus.prepare import SKIP_BAD_HINT
@@ -53,7 +53,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     run = request.run
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")
-    directions = read_config(find(run.init))[1]
+    directions = read_config(find_checkpoint(run.init))[1]
     run = dataclasses.replace(run, langs=directions[0], both=len(directions) > 1)
     own = _own_pairs(run)
     if len(own) < MIN_PAIRS:
@@ -115,7 +115,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         return
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
-    start = initialize.weights_for(before, after.tokenizer, after.model.config)
+    start = initialize.initial_weights(before, after.tokenizer, after.model.config)
     config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS)
     sets = {
         name: Validation(
@@ -138,7 +138,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     best = choose_share(by_share)
     if by_share[best]["own"] <= by_share[0.0]["own"]:
         logger.warning("the own text is translated no better than before: more of it may help")
-    card = (run.output / LAST / CARD).read_text(encoding="utf-8")
+    card = (run.output / LAST / MODEL_CARD).read_text(encoding="utf-8")
     weights.save(
         run.output / BEST, interpolate(start, end, best), after.model.config, after.tokenizer,
         after.directions, _card(card, run, by_share, best), ({}, dataclasses.asdict(result.state)),

@@ -266,7 +266,9 @@ class Reporter:
         kept = folder.step_checkpoints(state.step) if folder.config.average else []
         if len(kept) > 1 and self.validation:
             mean, shape = copy.deepcopy(averaged), folder.model_config
-            mean.load_state_dict(weights.mean(weights.load_weights(path, shape) for path in kept))
+            mean.load_state_dict(
+                weights.average_weights(weights.load_weights(path, shape) for path in kept)
+            )
             state = self.validate(state, mean, f"average of {len(kept)}")
             state = dataclasses.replace(state, stale=single.stale)  # patience stays used up
         if not self.validation and self.accelerator.is_main_process:

@@ -22,11 +22,17 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.locate import METRICS, STATE, STATE_VALUES, read_json, read_metrics
+from transformer.checkpoint.locate import (
+    METRICS,
+    TRAINING_STATE,
+    TRAINING_VALUES,
+    read_json,
+    read_metrics,
+)
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepared import PreparedCorpus
-from transformer.files import existing, write_text
+from transformer.files import latest_version, write_text
 
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 Tensors = Mapping[str, Tensor]
@@ -68,7 +74,7 @@ class TrainingState:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the state saved in a checkpoint; anything else is a UserError."""
-        path = folder / STATE_VALUES
+        path = folder / TRAINING_VALUES
         values = {**LATER_FIELDS, **read_json(path)}  # older states lack the former
         kinds: dict[str, Any] = {
             field.name: type(field.default) for field in dataclasses.fields(cls)
@@ -158,7 +164,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """Save the settings of a new run, or compare with the saved ones; a change is a UserError."""
     path = folder / RUN
     if not path.exists():
-        if existing(folder / LAST):
+        if latest_version(folder / LAST):
             raise UserError(
                 f"expected {path}, the settings that the run was begun with: put it back, or go on "
                 f"in another --output with --resume-from {folder / LAST}"
@@ -212,7 +218,7 @@ class RunFolder:
     @property
     def has_last(self) -> bool:
         """Whether there is a checkpoint to resume from."""
-        return existing(self.path / LAST) is not None
+        return latest_version(self.path / LAST) is not None
 
     def restore(
         self, model: nn.Module, averaged: nn.Module, optimizer: torch.optim.Optimizer,
@@ -224,7 +230,7 @@ class RunFolder:
         broken checkpoint, or a missing one while others exist, is a UserError that names the
         newest intact one.
         """
-        folder = source or existing(self.path / LAST)
+        folder = source or latest_version(self.path / LAST)
         if folder is None:
             if others := [path for path in (self.path / STEPS, self.path / BEST) if path.exists()]:
                 raise UserError(
@@ -242,7 +248,7 @@ class RunFolder:
             step = torch.tensor(float(state.step), device=parameter.device)
             optimizer.state[parameter] = {"step": step, **moments}
         averaged.load_state_dict(weights)
-        return state if existing(self.path / BEST) else dataclasses.replace(state, best=None)
+        return state if latest_version(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
         """Read weights and state of a checkpoint of this run's model, and the moments of `last`."""
@@ -252,7 +258,7 @@ class RunFolder:
             raise UserError(f"expected the model and the vocabulary of this run in {folder}")
         weights, state = loaded.model.state_dict(), TrainingState.read(loaded.folder)
         is_last = loaded.folder.name in (LAST, f".{LAST}.old")
-        if not (is_last or (loaded.folder / STATE).exists()):
+        if not (is_last or (loaded.folder / TRAINING_STATE).exists()):
             return weights, state, {}
         shapes = [
             (f"{kind}.{name}", shape)

@@ -14,7 +14,7 @@ from transformer.checkpoint.locate import read_json, read_metrics
 from transformer.checkpoint.tensors import read_vocabulary
 from transformer.checkpoint.weights import Checkpoint
 from transformer.config import (
-    NOISES,
+    NOISE_FIELDS,
     ColumnConfig,
     CorpusConfig,
     Direction,
@@ -28,7 +28,7 @@ from transformer.corpus.cleaning import DropReason, format_counts
 from transformer.corpus.columns import SAMPLE_SIZE, swapped_languages
 from transformer.corpus.prepared import PreparedCorpus, PreparedFolder, Source, export, open_corpus
 from transformer.corpus.readers import HUB, format_tsv, read_pairs
-from transformer.files import locked, write_text
+from transformer.files import lock_folder, write_text
 from transformer.training.run import BEST, RUN, StopReason, TrainingState, check_same_run
 from transformer.training.runtime import Accelerator, make_accelerator
 from transformer.training.schedule import resolve_settings, tokens_per_epoch
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Settings that are saved only where they are on, so that older runs without them can resume.
 LATER_SETTINGS = (
-    *NOISES, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
+    *NOISE_FIELDS, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
     "pad_multiple",
 )  # fmt: skip
 PAPER_SCHEDULE = ("schedule", "paper")  # likewise saved only where it is another
@@ -114,7 +114,7 @@ def train(request: TrainRequest) -> TrainResult:
     initial, model = _load_model(request)
     accelerator = make_accelerator(request.config, request.output)
     is_main = accelerator.is_main_process
-    with locked(request.output) if is_main else contextlib.nullcontext():
+    with lock_folder(request.output) if is_main else contextlib.nullcontext():
         if not is_main:
             logging.getLogger().setLevel(logging.ERROR)
         dev = _read_all(request.dev, request)
@@ -223,7 +223,7 @@ def _train(
     if initial:
         from transformer.checkpoint import initialize
 
-        start = initialize.weights_for(initial, data.tokenizer, model)
+        start = initialize.initial_weights(initial, data.tokenizer, model)
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
     if trainer.resume(request.resume_from):

@@ -13,7 +13,7 @@ from typing import Any, Self, overload
 
 from transformer.checkpoint import locate
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.decoding.decoder import check_engine
+from transformer.decoding.decoder import check_device
 from transformer.text.glossary import Glossary, TermSource
 from transformer.text.language import detect, language_code
 from transformer.translation.arguments import check_texts, search_config
@@ -46,7 +46,9 @@ def load(
     dictionary, or pairs. A defect is a UserError.
     """
     terms = None if glossary is None else Glossary.load(glossary)
-    return Directions(locate.models(model), device, compute_type, guard=guard, glossary=terms)
+    return Directions(
+        locate.model_folders(model), device, compute_type, guard=guard, glossary=terms
+    )
 
 
 class Directions:
@@ -64,7 +66,7 @@ class Directions:
         """`folders` by (source, target): see `load`."""
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
-        check_engine(device, compute_type)
+        check_device(device, compute_type)
         self.folders, self.glossary = dict(folders), glossary
         self.device, self.compute_type, self.guard = device, compute_type, guard
         self._open: dict[Direction, Translator | GuardedTranslator] = {}

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from transformer.checkpoint.locate import one_of
+from transformer.checkpoint.locate import resolve_direction
 from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.decoding.decoder import Decoder, model_decoder, open_decoder
+from transformer.decoding.decoder import Decoder, decoder_from_model, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.glossary import Glossary, TermSource, TermSpan
 from transformer.text.sentences import Segment, Span, segments, split_long
@@ -226,7 +226,7 @@ class Translator(TextTranslator):
         `langs` is the direction asked for; without it the first that name and checkpoint serve.
         """
         opened = open_checkpoint(folder)
-        langs = one_of(folder, opened.directions, langs)
+        langs = resolve_direction(folder, opened.directions, langs)
         decoder = open_decoder(opened, device, compute_type)
         return cls(decoder, opened.tokenizer, langs, str(folder), opened.directions)
 
@@ -239,7 +239,9 @@ class Translator(TextTranslator):
         compute_type: ComputeType = "auto",
         directions: Sequence[Direction] = (),
     ) -> Self:
-        return cls(model_decoder(model.eval(), compute_type), tokenizer, langs, "model", directions)
+        return cls(
+            decoder_from_model(model.eval(), compute_type), tokenizer, langs, "model", directions
+        )
 
     def for_direction(self, langs: Direction) -> Self:
         """The same model for another direction that it serves; nothing is loaded again."""

@@ -32,8 +32,8 @@ from transformer.files import (
 HOLD = """
 import sys
 from pathlib import Path
-from transformer.files import locked
-with locked(Path(sys.argv[1])):
+from transformer.files import lock_folder
+with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """

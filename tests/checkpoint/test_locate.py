@@ -124,7 +124,7 @@ def test_older_checkpoints_and_cards_have_no_sums(folder: Path) -> None:
     read_all(folder)
     path = folder / "config.json"
     path.write_text(path.read_text() + "\n")
-    with pytest.raises(UserError, match=f"or delete {CHECKSUMS} if you changed it yourself"):
+    with pytest.raises(UserError, match=f"or delete {CHECKSUMS} if you changed it"):
         load(folder)
     (folder / CHECKSUMS).unlink()
     read_all(folder)

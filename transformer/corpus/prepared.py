@@ -98,8 +98,8 @@ class PreparedFolder:
             ) from error
         if not is_intact(path):
             raise UserError(
-                f"expected the files of {path} as {locate.CHECKSUMS} lists them; one of them is missing, "
-                "damaged or cut short: copy the folder again"
+                f"expected the files of {path} as {locate.CHECKSUMS} lists them; one of them is "
+                "missing, damaged or cut short: copy the folder again"
             )
         return folder
 
@@ -107,11 +107,8 @@ class PreparedFolder:
 def is_intact(folder: Path) -> bool:
     """Whether a tokenised corpus is there with the checksums that it was made with, if any."""
     try:
-        saved = (
-            read_bytes(folder / locate.CHECKSUMS).decode()
-            if (folder / locate.CHECKSUMS).exists()
-            else ""
-        )
+        path = folder / locate.CHECKSUMS
+        saved = read_bytes(path).decode() if path.exists() else ""
         names = [line.partition("  ")[2] for line in saved.splitlines()]
         return (folder / REPORT).is_file() and saved == locate.checksum_lines(folder, names)
     except (OSError, ValueError):

@@ -80,7 +80,7 @@ def test_what_could_not_be_read_again_is_not_written() -> None:
     document.write([[("c", None)]])
 
     def torn(text: str, options: passages.Options) -> passages.Parsed[str]:
-        return replace(values.json_values(text, options), render=lambda: "{")
+        return replace(values.parse_json(text, options), render=lambda: "{")
 
     kind = replace(formats.FORMATS[".json"], parse=passages.bytes_parser(torn))
     with pytest.MonkeyPatch.context() as patch:

@@ -94,7 +94,7 @@ HOSTILE = {
             f"<message><source>a</source><t>{'<numerusform/>' * N}</t></message>",
             f"<message>{'<source>a(s)</source>' * N}</message>"],
     ".properties": ["a\\ " * N, "a=b c\n" * N, f"a{' ' * 60_000}b", "=" * 60_000, "a=\\u",
-                    "a=" + "b \\\n" * 4000],
+                    "a=" + "b \\\n" * 16_000],
     ".strings": ['"' * 60_001, '"a"="b c";' * N, "/*" * N, '"' + "\\a" * N, "/" * 60_000],
     ".ini": ["[a]\n" * N, "[a]\n" + "b=c d\n" * N, "[" * 60_000, "[a]\nb=" + " ;" * N],
     ".php": ["<?php " + "[" * N, "<?php return [" + "'a' => 'b c'," * N + "];",

@@ -190,7 +190,7 @@ def test_a_translation_brings_no_syntax(name: str) -> None:
     [
         ("a.strings", '"a" = "b"', "expected strings as"),
         ("a.strings", '"a" "b";', "expected strings as"),
-        ("a.strings", '"a" = "b', "got '\"b'"),
+        ("a.strings", '"a" = "b', "line 1: expected strings as"),
         ("a.ini", "[a\nb=c", "expected an INI file"),
         ("a.ftl", "a = {", "expected sound Fluent, got 'a = {'"),
         ("a.php", "<?php return [;", "expected sound PHP"),

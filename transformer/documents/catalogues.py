@@ -1,18 +1,23 @@
-"""Catalogues and memories of translators: XLIFF, TMX and Qt's files get what they lack.
+"""Catalogues and memories of translators: XLIFF, TMX, Qt's files and PO get what they lack.
 
 What is translated stays. Codes that begin and end a format (bpt and ept, bx and ex, sc and ec) are
 read as the tags of an element, so that words stay between them.
 """
 
+import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from transformer.config import UserError
 from transformer.documents import html, xml
+from transformer.documents.edits import TextEdits
 from transformer.documents.passages import (
     Metadata,
     Options,
     Parsed,
+    bytes_parser,
     has_words,
     resolve_target,
     unescape,
@@ -20,55 +25,70 @@ from transformer.documents.passages import (
 from transformer.documents.tokens import Token, attribute_values, replace_attributes
 from transformer.text.language import language_code
 
-_LANGUAGE = html.MarkupRules(
+_RULES = html.MarkupRules(
     inline=frozenset({"g", "mrk", "pc", "hi"}),
     untranslatable=frozenset({"x", "bx", "ex", "ph", "it", "bpt", "ept", "ut", "sc", "ec", "cp",
-                    "note", "prop", "alt-trans", "byte"}),
+                              "note", "prop", "alt-trans", "byte"}),
     escape=xml.escape_text,
 )  # fmt: skip
 _BEGIN, _END = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}
-_NUMBERS = ("startref", "rid", "i", "id")  # the first of these attributes tells what it belongs to
-_NEW = {"new", "needs-translation", "initial"}  # the states of what is not translated
+_PAIR_ATTRIBUTES = "startref", "rid", "i", "id"  # the first of them that a code has pairs it
+_UNTRANSLATED = {"new", "needs-translation", "initial"}  # states
+_CHARSET = re.compile(r"(?<=charset=)[\w-]++")
+_LEGACY_CHARSET = re.compile(rb"(?<=charset=)(?i:iso-?8859|windows-|cp|latin-?\d|koi8)[\w-]*+")
+PO_HEADER_SIZE = 4096  # bytes of a file in which its encoding is named
+_MSGSTR = re.compile(
+    r'(?:^|(?<=\r))[ \t]*+msgstr(?:\[(\d+)\])?[ \t]*+("[^\r\n]*+(?:\s++"[^\r\n]*+)*+)',
+    re.MULTILINE,
+)
+_TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms: nplurals=2; "
+             "plural=(n != 1);", "Content-Transfer-Encoding: ENCODING":
+             "Content-Transfer-Encoding: 8bit"}  # fmt: skip
 
 
 def _translate(
     file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
 ) -> None:
-    """Puts a translated copy of what is in a span behind a place."""
+    """Insert a copy of the tokens in a span behind a place, and translate it."""
     copies = file.insert_copy(place, *span, before, behind)
-    file.units += html.extract_units(copies, _paired(copies))
+    file.units += html.extract_units(copies, _pair_codes(copies))
 
 
-def _paired(tokens: Sequence[Token]) -> html.MarkupRules:
-    """Makes tags of the codes that begin and end a format; what then is inline."""
-    codes = [token for token in tokens if token.kind == "kept" and token.name in _BEGIN | _END]
-    numbers = [_number(token.source) for token in codes]
-    ends = {n for n, token in zip(numbers, codes, strict=True) if token.name in _END}
-    paired = ends & {n for n, token in zip(numbers, codes, strict=True) if token.name in _BEGIN}
-    for number, token in zip(numbers, codes, strict=True):
-        if number in paired:  # the other one may be in another segment
+def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
+    """Turn the codes that begin and end a format into tags; return rules by which these are inline.
+
+    A code whose other end is in another segment stays a placeholder.
+    """
+    codes = [
+        (token, f"#{next((values[name] for name in _PAIR_ATTRIBUTES if name in values), '')}")
+        for token in tokens
+        if token.kind == "kept" and token.name in _BEGIN | _END
+        for values in [attribute_values(token.source)]
+    ]
+    begun = {number for token, number in codes if token.name in _BEGIN}
+    paired = begun & {number for token, number in codes if token.name in _END}
+    for token, number in codes:
+        if number in paired:
             token.kind, token.name = "open" if token.name in _BEGIN else "close", number
-    return replace(_LANGUAGE, inline=_LANGUAGE.inline | paired)
+    return replace(_RULES, inline=_RULES.inline | paired)
 
 
-def _number(code: str) -> str:
-    """The number that a code shares with its other end, which no name of an element is like."""
-    values = attribute_values(code)
-    return "#" + next((values[name] for name in _NUMBERS if name in values), "")
-
-
-def xliff(text: str, options: Options) -> Parsed[str]:
-    """The segments of an XLIFF file, 1.2 or 2, without a translation."""
-    file = xml.Elements(text, _LANGUAGE)
+def parse_xliff(text: str, options: Options) -> Parsed[str]:
+    """Parse the segments of an XLIFF file, 1.2 or 2, that have no translation."""
+    file = xml.Elements(text, _RULES)
     heads = [place for place in range(len(file.tokens)) if _languages(file, place)[0]] or [0]
     n_same = 0
     for head, stop in zip(heads, [*heads[1:], len(file.tokens)], strict=True):
         source, target = _languages(file, head)
-        code, n_filled = resolve_target(source, target, options), 0
+        code, is_changed = resolve_target(source, target, options), False
         for start, end in file.find("source", start=head, stop=stop):
-            n_filled += (is_filled := _fill(file, start, end))
-            n_same += not is_filled and _repeats(file, start, end)
-        if n_filled and code and not target and source:
+            if _fill_target(file, start, end):
+                is_changed = True
+                continue
+            place, said = file.next_place(end), file.source(start + 1, end)
+            is_same = said == file.source(place + 1, file.end(place))
+            n_same += is_same and has_words(unescape(said))
+        if is_changed and code and not target and source:
             tag = file.tokens[head]
             name = "target-language" if tag.name == "file" else "trgLang"
             tag.source = f'{tag.source[:-1]} {name}="{code}">'
@@ -77,114 +97,153 @@ def xliff(text: str, options: Options) -> Parsed[str]:
 
 
 def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
-    """The languages that the head of a file names, from and to."""
-    if file.tokens[place].name not in ("file", "xliff") or file.tokens[place].kind != "open":
-        return "", ""
-    values = file.attributes(place)
-    source, target = ("source-language", "srclang"), ("target-language", "trglang")
-    return tuple(values.get(a, values.get(b, "")) for a, b in (source, target))  # type: ignore[return-value]
+    """Return the source and target language that a head of a file names."""
+    is_head = file.tokens[place].name in ("file", "xliff") and file.tokens[place].kind == "open"
+    values = file.attributes(place) if is_head else {}
+    source = values.get("source-language", values.get("srclang", ""))
+    return source, values.get("target-language", values.get("trglang", ""))
 
 
-def _fill(file: xml.Elements, start: int, end: int) -> bool:
-    """Translates a source into its target, unless that is translated; whether it was not."""
+def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
+    """Translate a source into its target; return False if the target is translated."""
     tokens, source = file.tokens, (start, end)
     place = file.next_place(end)
     if tokens[place].name == "seg-source" and tokens[place].kind == "open":
         source = place, file.end(place)
         place = file.next_place(source[1])
     target, span = tokens[place], (source[0] + 1, source[1])
+    tags = [*tokens[max(start - 2, 0) : start], target]  # those that may have the state
+    states = [attribute_values(tag.source).get("state") for tag in tags]
     if target.name != "target" or target.kind not in ("open", "empty"):
         _translate(file, source[1], span, "<target>", "</target>")
     elif target.kind == "empty":
         target.source = f"{target.source.removesuffix('/>').rstrip()}>"
         _translate(file, place, span, "", "</target>")
-    elif _is_untranslated(file, start, place):
+    else:
+        own = tokens[place + 1 : file.end(place)]
+        is_copy = own == tokens[start + 1 : end] and not _UNTRANSLATED.isdisjoint(states)
+        if not is_copy and any(t.name != "mrk" and t.source.strip() for t in own):
+            return False
         file.clear(place + 1, file.end(place))
         _translate(file, place, span)
-    else:
-        return False
-    for tag in (*tokens[max(start - 2, 0) : start], target):
-        if tag.kind in ("open", "empty") and attribute_values(tag.source).get("state") in _NEW:
+    for tag, state in zip(tags, states, strict=True):
+        if tag.kind in ("open", "empty") and state in _UNTRANSLATED:
             tag.source = replace_attributes(tag.source, {"state": "translated"})
     return True
 
 
-def _is_untranslated(file: xml.Elements, source: int, target: int) -> bool:
-    """Whether a target has nothing but marks of its segments, or the source that it began as."""
-    own = file.tokens[target + 1 : file.end(target)]
-    if all(token.name == "mrk" or not token.source.strip() for token in own):
-        return True
-    tags = file.tokens[max(source - 2, 0) : source] + file.tokens[target : target + 1]
-    states = {attribute_values(tag.source).get("state") for tag in tags}
-    return bool(states & _NEW) and own == file.tokens[source + 1 : file.end(source)]
+def parse_tmx(text: str, options: Options) -> Parsed[str]:
+    """Parse the units of a TMX file that have a text in the source language but not the target."""
+    file = xml.Elements(text, _RULES)
 
+    def language(place: int) -> str:
+        values = file.attributes(place)
+        return values.get("xml:lang", values.get("lang", ""))
 
-def _repeats(file: xml.Elements, start: int, end: int) -> bool:
-    """Whether a target says what its source says."""
-    place = file.next_place(end)
-    said = file.source(start + 1, end)
-    return said == file.source(place + 1, file.end(place)) and has_words(unescape(said))
-
-
-def tmx(text: str, options: Options) -> Parsed[str]:
-    """The units of a TMX file that have a text in the source language and none in the target."""
-    file = xml.Elements(text, _LANGUAGE)
-    heads = [file.attributes(place).get("srclang", "") for place, _ in file.find("header")]
-    codes = [_code(file, place) for place, _ in file.find("tuv")]
+    codes = [language(place) for place, _ in file.find("tuv")]
     target = next((code for code in codes if language_code(code) == options.target), options.target)
     for start, end in file.find("tu"):
-        variants = {language_code(_code(file, place)): (place, stop)
+        variants = {language_code(language(place)): (place, stop)
                     for place, stop in file.find("tuv", start=start, stop=end)}  # fmt: skip
         own = options.source or next(iter(variants), "")
         if own not in variants or options.target in variants:
             continue
         place, stop = variants[own]
-        values = file.attributes(place)
-        name = "xml:lang" if "xml:lang" in values else "lang"
+        name = "xml:lang" if "xml:lang" in file.attributes(place) else "lang"
         head = replace_attributes(file.tokens[place].source, {name: target})
         _translate(file, stop, (place + 1, stop + 1), head)
-    parsed = file.parsed(Metadata("".join(heads[:1]).replace("*all*", "")))
-    # What is only looked into needs no target language.
-    return parsed if options.target else replace(parsed, render=_no_target)
+    heads = [file.attributes(place).get("srclang", "") for place, _ in file.find("header")] or [""]
+    parsed = file.parsed(Metadata(heads[0].replace("*all*", "")))
+    # A file whose languages are only detected needs no target language.
+    return parsed if options.target else replace(parsed, render=_refuse_without_target)
 
 
-def _no_target() -> str:
+def _refuse_without_target() -> str:
     raise UserError("expected a target language for a TMX file")
 
 
-def _code(file: xml.Elements, place: int) -> str:
-    values = file.attributes(place)
-    return values.get("xml:lang", values.get("lang", ""))
-
-
-def qt(text: str, options: Options) -> Parsed[str]:
-    """The messages of a Qt file (.ts) that have no translation yet."""
-    file = xml.Elements(text, _LANGUAGE)
-    heads = [file.attributes(place) for place, _ in file.find("TS")] or [{}]
-    metadata = Metadata(heads[0].get("sourcelanguage", ""), heads[0].get("language", ""))
+def parse_qt(text: str, options: Options) -> Parsed[str]:
+    """Parse the messages of a Qt file (.ts) that have no translation."""
+    file = xml.Elements(text, _RULES)
+    head = next((file.attributes(place) for place, _ in file.find("TS")), {})
+    metadata = Metadata(head.get("sourcelanguage", ""), head.get("language", ""))
     resolve_target(metadata.source, metadata.target, options)
     for start, end in file.find("message"):
         sources = [*file.find("source", start=start, stop=end)]
-        for place, stop in file.find("translation", start=start, stop=end):
-            tag, forms = file.tokens[place], [*file.find("numerusform", start=place, stop=stop)]
-            is_done = any(file.source(a + 1, b).strip() for a, b in forms or [(place, stop)])
-            if (
-                is_done
-                or not sources
-                or file.attributes(place).get("type") in ("vanished", "obsolete")
-            ):
+        for place, stop in file.find("translation", start=start, stop=end) if sources else ():
+            tag = file.tokens[place]
+            forms = [*file.find("numerusform", start=place, stop=stop)] or [(place, stop)]
+            is_done = any(file.source(first + 1, last).strip() for first, last in forms)
+            if is_done or file.attributes(place).get("type") in ("vanished", "obsolete"):
                 continue
-            span = sources[0][0] + 1, sources[0][1]
-            for number, (first, last) in enumerate(forms or [(place, stop)]):
-                inner = file.tokens[first]
-                is_empty = inner.kind == "empty"
-                inner.source = f"{inner.source.removesuffix('/>')}>" if is_empty else inner.source
+            for number, (first, last) in enumerate(forms):
+                inner, suffix = file.tokens[first], ""
+                if inner.kind == "empty":
+                    inner.source, suffix = f"{inner.source.removesuffix('/>')}>", f"</{inner.name}>"
                 file.clear(first + 1, last)
-                copies = file.insert_copy(first, *span, "", f"</{inner.name}>" if is_empty else "")
+                copies = file.insert_copy(first, sources[0][0] + 1, sources[0][1], "", suffix)
                 for copy in copies:  # as in file(s)
                     copy.source = copy.source.replace("(s)", "s" if number else "")
-                file.units += xml.text_units(copies, _LANGUAGE) or html.extract_units(
-                    copies, _LANGUAGE
-                )
+                units = xml.text_units(copies, _RULES)
+                file.units += units or html.extract_units(copies, _RULES)
             tag.source = tag.source.replace(' type="unfinished"', "")
     return file.parsed(metadata)
+
+
+def parse_po(content: bytes | str, options: Options) -> Parsed[bytes]:
+    """Parse the entries of a PO file, or of a template, that have no translation.
+
+    The file is read in the encoding that its header names, and written in UTF-8.
+    """
+    if isinstance(content, bytes) and (name := _LEGACY_CHARSET.search(content, 0, PO_HEADER_SIZE)):
+        encoding = codecs.lookup(name[0].decode()).name
+        content = _CHARSET.sub("UTF-8", content.decode(encoding), count=1)
+    return bytes_parser(_parse_po_text)(content, options)
+
+
+def _parse_po_text(text: str, options: Options) -> Parsed[str]:
+    import polib
+
+    try:
+        file = polib.pofile(f"\n{text}")  # a text that begins so is no name of a file to it
+    except OSError as error:
+        raise UserError(f"expected a PO file: {str(error).strip()}") from None
+    newline = "\r\n" if "\r\n" in text else "\n"
+
+    def quote(string: str) -> str:
+        lines = [polib.escape(line) for line in string.splitlines(keepends=True)]
+        return newline.join(f'"{line}"' for line in (["", *lines] if len(lines) > 1 else lines))
+
+    lines = text.splitlines(keepends=True)
+    offsets = [*accumulate(map(len, lines), initial=0)]
+    entries = sorted(file, key=lambda entry: entry.linenum)
+    starts = [offsets[max(entry.linenum - 2, 0)] for entry in entries]
+    edits, language = TextEdits(text), file.metadata.get("Language", "")
+    if code := resolve_target("", language, options):
+        for start, line in zip(offsets, lines, strict=False):
+            if start >= (starts or [len(text)])[0]:
+                break
+            _correct_header(edits, start, line, code)
+    for entry, start, stop in zip(entries, starts, [*starts[1:], len(text)], strict=True):
+        translations = dict(entry.msgstr_plural) or {0: entry.msgstr}
+        for match in () if entry.obsolete else _MSGSTR.finditer(text, start, stop):
+            form = int(match[1] or 0)
+            if not translations.get(form):
+                source = (form and entry.msgid_plural) or entry.msgid
+                edits.translate(
+                    match.start(2), match.start(2) + len(match[2].rstrip()), source, quote
+                )
+    return edits.parsed(Metadata(target=language))
+
+
+def _correct_header(edits: TextEdits, start: int, line: str, code: str) -> None:
+    """Correct a field of the header: a missing language, the encoding, blanks of a template."""
+    field = line.strip().removeprefix('"').removesuffix('\\n"')
+    correct = _TEMPLATE.get(field, field)
+    if field.startswith("Language:") and not field[9:].strip():
+        correct = f"Language: {code}"
+    elif field.startswith("Content-Type:"):
+        correct = _CHARSET.sub("UTF-8", field)  # ASCII, or the CHARSET of a template
+    if correct != field:
+        place = start + line.index(field)
+        edits.replace(place, place + len(field), correct)

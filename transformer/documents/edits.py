@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from transformer.documents.messages import Message
+from transformer.documents.messages import message_units
 from transformer.documents.passages import (
     InlineContent,
     Metadata,
@@ -27,10 +27,9 @@ def text_units(text: str, set_text: Callable[[str], None]) -> list[Unit]:
     `set_text` gets the whole text again with the last translation. An accelerator (&File) goes
     ahead of the first letter of the translation.
     """
-    message = Message(text)
-    if message.units:
-        return [*message.text_units(set_text)]
-    if message or not has_words(text):
+    if (units := message_units(text, set_text)) is not None:
+        return units
+    if not has_words(text):
         return []
     signs = [*_ACCELERATOR.finditer(text)]
     if len(signs) != 1 or text.count(sign := signs[0].group()) != 1:

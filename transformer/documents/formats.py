@@ -18,10 +18,8 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents import (
     catalogues,
-    gettext,
     guess,
     html,
-    keyed,
     latex,
     mail,
     markdown,
@@ -113,9 +111,10 @@ def _text_format(
     )
 
 
-_vtt = functools.partial(subtitles.timed, is_vtt=True)
-_ssa = functools.partial(subtitles.ass, kind="ssa")
-_tsv = functools.partial(values.table, delimiter="\t")
+_vtt = functools.partial(subtitles.parse_timed, is_vtt=True)
+_ssa = functools.partial(subtitles.parse_substation, kind="ssa")
+_jsonl = functools.partial(values.parse_json, is_lines=True)
+_tsv = functools.partial(values.parse_table, delimiter="\t")
 # All that is said of the formats anywhere comes from here: help, settings of the server, tables.
 TABLE: tuple[Format, ...] = (
     _text_format(".txt .text .log .lst", "a text file", "text/plain", _text),
@@ -146,34 +145,35 @@ TABLE: tuple[Format, ...] = (
     _text_format(".fb2", "a FictionBook", "application/x-fictionbook+xml", office.fiction_book),
     Format(".pdf", "a PDF", "text/plain; charset=utf-8", _pdf, "pypdf", ".txt",
            "comes out as plain text, without pictures, tables, columns and fonts"),
-    _text_format(".srt", "a SubRip file", "application/x-subrip", subtitles.timed),
+    _text_format(".srt", "a SubRip file", "application/x-subrip", subtitles.parse_timed),
     _text_format(".vtt", "a WebVTT file", "text/vtt", _vtt),
-    _text_format(".ass", "a SubStation file", "text/x-ass", subtitles.ass, "pysubs2"),
+    _text_format(".ass", "a SubStation file", "text/x-ass", subtitles.parse_substation, "pysubs2"),
     _text_format(".ssa", "a SubStation file", "text/x-ssa", _ssa, "pysubs2"),
-    _text_format(".sub", "a MicroDVD file", "text/x-microdvd", subtitles.sub, "pysubs2"),
-    _text_format(".csv", "a table", "text/csv", values.table),
+    _text_format(".sub", "a MicroDVD file", "text/x-microdvd", subtitles.parse_microdvd, "pysubs2"),
+    _text_format(".csv", "a table", "text/csv", values.parse_table),
     _text_format(".tsv", "a table", "text/tab-separated-values", _tsv),
-    _text_format(".json", "a JSON file", "application/json", values.json_values),
-    _text_format(".arb", "a Flutter file", "application/json", values.arb),
-    _text_format(".jsonl", "a JSON Lines file", "application/jsonl", values.json_lines),
-    _text_format(".yaml .yml", "a YAML file", "application/yaml", values.yaml_values, "yaml"),
+    _text_format(".json", "a JSON file", "application/json", values.parse_json),
+    _text_format(".arb", "a Flutter file", "application/json", values.parse_arb),
+    _text_format(".jsonl", "a JSON Lines file", "application/jsonl", _jsonl),
+    _text_format(".yaml .yml", "a YAML file", "application/yaml", values.parse_yaml, "yaml"),
     _text_format(".xliff .xlf .sdlxliff .mqxliff .mxliff", "an XLIFF file",
-                 "application/xliff+xml", catalogues.xliff),
-    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
-           "polib"),
-    Format(".pot", "a PO template", "text/x-gettext-translation; charset=utf-8", gettext.po_file,
-           "polib", ".po"),
-    _text_format(".tmx", "a TMX file", "application/x-tmx+xml", catalogues.tmx),
-    _text_format(".properties", "Java properties", "text/x-java-properties", keyed.properties,
-                 "javaproperties"),
-    _text_format(".strings", "Apple strings", "text/plain", keyed.strings),
-    _text_format(".ini", "an INI file", "text/plain", keyed.ini, "iniparse"),
-    _text_format(".php", "PHP strings", "application/x-php", keyed.php, "tree_sitter_php"),
-    _text_format(".ftl", "a Fluent file", "text/plain", keyed.fluent, "fluent"),
-    _text_format(".ts", "a Qt file", "application/x-linguist", catalogues.qt),
-    _text_format(".xml", "Android strings", "application/xml", resources.android),
-    _text_format(".resx .resw", "a .NET resource", "application/xml", resources.resx),
-    _text_format(".stringsdict", "Apple plurals", "application/xml", resources.stringsdict),
+                 "application/xliff+xml", catalogues.parse_xliff),
+    Format(".po", "a PO file", "text/x-gettext-translation; charset=utf-8",
+           catalogues.parse_po, "polib"),
+    Format(".pot", "a PO template", "text/x-gettext-translation; charset=utf-8",
+           catalogues.parse_po, "polib", ".po"),
+    _text_format(".tmx", "a TMX file", "application/x-tmx+xml", catalogues.parse_tmx),
+    _text_format(".properties", "Java properties", "text/x-java-properties",
+                 resources.parse_properties, "javaproperties"),
+    _text_format(".strings", "Apple strings", "text/plain", resources.parse_strings),
+    _text_format(".ini", "an INI file", "text/plain", resources.parse_ini, "iniparse"),
+    _text_format(".php", "PHP strings", "application/x-php", resources.parse_php,
+                 "tree_sitter_php"),
+    _text_format(".ftl", "a Fluent file", "text/plain", resources.parse_fluent, "fluent"),
+    _text_format(".ts", "a Qt file", "application/x-linguist", catalogues.parse_qt),
+    _text_format(".xml", "Android strings", "application/xml", resources.parse_android),
+    _text_format(".resx .resw", "a .NET resource", "application/xml", resources.parse_resx),
+    _text_format(".stringsdict", "Apple plurals", "application/xml", resources.parse_stringsdict),
 )  # fmt: skip
 FORMATS: Mapping[str, Format] = {ending: kind for kind in TABLE for ending in kind.endings.split()}
 # What people have, and how it gets a form that is read.

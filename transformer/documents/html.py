@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from transformer.config import UserError
-from transformer.documents.messages import Message
+from transformer.documents.messages import message_units
 from transformer.documents.passages import (
     InlineContent,
     Options,
@@ -237,7 +237,7 @@ def _unit(
             def say(message: str) -> None:
                 token.source = before if message == text else rules.escape(message, before)
 
-            yield from Message(text).text_units(say)
+            yield from message_units(text, say) or ()
         return
 
     def source(first: int, stop: int) -> str:

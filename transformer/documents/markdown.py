@@ -104,7 +104,7 @@ def _head(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
     edits = TextEdits(inside)
     try:
         if is_yaml and names:
-            return values.yaml_values(inside, replace(options, columns=tuple(names)))
+            return values.parse_yaml(inside, replace(options, columns=tuple(names)))
         known = {} if is_yaml else tomllib.loads(inside.replace("\r\n", "\n"))
     except (UserError, ValueError, RecursionError):
         known = {}

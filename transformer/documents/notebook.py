@@ -8,23 +8,23 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents import markdown
 from transformer.documents.passages import Options, Parsed, Unit
-from transformer.documents.values import Located, Pairs, located
+from transformer.documents.values import JSONObject, JSONString, decode_json
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
     """The Markdown cells of a notebook of nbformat 4."""
-    root = located(text)
-    cells: Any = dict(root).get("cells") if isinstance(root, Pairs) else None
+    root = decode_json(text)
+    cells: Any = dict(root).get("cells") if isinstance(root, JSONObject) else None
     if not isinstance(cells, list):
         raise UserError("expected a notebook of nbformat 4 with cells")
     units: list[Unit] = []
-    read = list[tuple[list[Located], str, Callable[[], str]]]()
-    for cell in (dict(cell) for cell in cells if isinstance(cell, Pairs)):
+    read = list[tuple[list[JSONString], str, Callable[[], str]]]()
+    for cell in (dict(cell) for cell in cells if isinstance(cell, JSONObject)):
         source: Any = cell.get("source", "")
-        lines = [source] if isinstance(source, Located) else source
-        is_sound = isinstance(lines, list) and all(isinstance(line, Located) for line in lines)
+        lines = [source] if isinstance(source, JSONString) else source
+        is_sound = isinstance(lines, list) and all(isinstance(line, JSONString) for line in lines)
         if cell.get("cell_type") == "markdown" and is_sound and lines:
             parsed = markdown.parse("".join(lines), options)
             units += parsed.units
@@ -42,7 +42,7 @@ def parse(text: str, options: Options) -> Parsed[str]:
     return Parsed(units, written)
 
 
-def _strings(text: str, lines: Sequence[Located], said: str, is_ascii: bool) -> str:
+def _strings(text: str, lines: Sequence[JSONString], said: str, is_ascii: bool) -> str:
     """A cell's source as it was written: one string, or a list of lines."""
     start, stop = lines[0].start, lines[0].stop
     before = text[max(0, start - 999) : start]

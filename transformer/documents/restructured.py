@@ -2,7 +2,7 @@
 
 Roles, references, literals, substitutions and formulas stay, and so do tables, names of fields,
 comments and directives but for the text that they hold; emphasis and links are marks. A paragraph
-of several lines comes out as one, and the lines of signs around a title get its length.
+of several lines comes out as one, and the adornments of a title get its length.
 """
 
 import re
@@ -17,56 +17,54 @@ _LINK = re.compile(r"(`)([^`<]*[^`<\s])(\s*<[^<>]*>`__?)")
 _EMPHASIS = re.compile(r"(\*\*?)([^*\\]+)(\*\*?)")
 _SIGNS = re.compile(r"[\\*`|]|_(?!\w)")  # they would mean something
 _ITEM = re.compile(r"(?=(?:[-*+•]|\(?\w{1,4}[.)]|\.\.|>>>|:\w+:)(?:\s|$))")
-_UNDER = re.compile(r"[ \t]*\r?\n(([!-/:-@\[-`{-~])\2*)(?=[ \t]*(?:\r?\n|\Z))")
-_OVER = re.compile(r"(([!-/:-@\[-`{-~])\2*)[ \t]*\r?\n[ \t]*\Z")
+_UNDERLINE = re.compile(r"[ \t]*\r?\n(([!-/:-@\[-`{-~])\2*)(?=[ \t]*(?:\r?\n|\Z))")
+_OVERLINE = re.compile(r"(([!-/:-@\[-`{-~])\2*)[ \t]*\r?\n[ \t]*\Z")
 
 
-def _write(text: str, source: str) -> str:
+def _escape(text: str, source: str) -> str:
     text = _SIGNS.sub(r"\\\g<0>", text)
     return "\\" + text if _ITEM.match(text) and not _ITEM.match(source) else text
 
 
-_RST = html.MarkupRules(inline=frozenset({"mark"}), untranslatable=frozenset(), escape=_write)
+_RULES = html.MarkupRules(inline=frozenset({"mark"}), untranslatable=frozenset(), escape=_escape)
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """The passages of a reStructuredText file."""
+    """Parse the passages of a reStructuredText file."""
     tokens: list[Token] = []
-    titles: list[tuple[list[Token], list[Token]]] = []  # with the lines of signs
+    titles: list[tuple[list[Token], list[Token]]] = []  # with their adornments
     end = 0
-    for node, is_title in _blocks(text):
+    for node, is_title in _text_nodes(text):
         places = _places(text, node.rawsource, end)
         if not places or places[0] < end:
             continue
-        said = _inline(node, text, places)
-        tokens += [Token(text[end : places[0]], "block"), *said]
+        before, inline = Token(text[end : places[0]], "block"), _inline(node, text, places)
         end = places[-1]
-        if is_title and (under := _UNDER.match(text, end)):
-            lines = [Token(under[1], "block")]
-            if over := _OVER.search(tokens[-len(said) - 1].source[-len(under[1]) - 99 :]):
-                before = tokens[-len(said) - 1]
-                cut = len(before.source) - len(over[0])
+        tokens += [before, *inline]
+        if is_title and (under := _UNDERLINE.match(text, end)):
+            adornments = [Token(under[1], "block")]
+            if over := _OVERLINE.search(before.source[-len(under[1]) - 99 :]):
+                adornments.append(Token(over[1], "block"))
                 rest = Token(over[0][len(over[1]) :], "block")
-                lines.append(Token(over[1], "block"))
-                before.source = before.source[:cut]
-                tokens[-len(said) : -len(said)] = [lines[-1], rest]
-            tokens += [Token(text[end : under.start(1)], "block"), lines[0]]
-            titles.append((said, lines))
+                before.source = before.source.removesuffix(over[0])
+                tokens[-len(inline) : -len(inline)] = [adornments[1], rest]
+            tokens += [Token(text[end : under.start(1)], "block"), adornments[0]]
+            titles.append((inline, adornments))
             end = under.end(1)
     tokens.append(Token(text[end:], "block"))
 
-    def written() -> str:
-        for said, lines in titles:
-            length = len("".join(token.source for token in said).strip())
-            for line in lines:
+    def render() -> str:
+        for inline, adornments in titles:
+            length = len("".join(token.source for token in inline).strip())
+            for line in adornments:
                 line.source = line.source[0] * max(len(line.source), length)
         return "".join(token.source for token in tokens)
 
-    return Parsed([*html.extract_units(tokens, _RST)], written)
+    return Parsed([*html.extract_units(tokens, _RULES)], render)
 
 
-def _blocks(text: str) -> Iterator[tuple[Any, bool]]:
-    """The texts of a file in order, and whether each is a title."""
+def _text_nodes(text: str) -> Iterator[tuple[Any, bool]]:
+    """Yield the nodes of text of a file in order, and whether each is a title."""
     from docutils import nodes
     from docutils.frontend import get_default_settings
     from docutils.parsers.rst import Parser
@@ -78,22 +76,22 @@ def _blocks(text: str) -> Iterator[tuple[Any, bool]]:
     settings.syntax_highlight = "none"
     root = new_document("", settings)
     Parser().parse(text, root)
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    stack = [root]
+    while stack:
+        node = stack.pop()
         if isinstance(node, (nodes.table, nodes.system_message, nodes.substitution_definition)):
             continue
-        is_read = isinstance(node, nodes.TextElement) and node.rawsource
-        if is_read and not isinstance(node, nodes.field_name):
+        is_text = isinstance(node, nodes.TextElement) and node.rawsource
+        if is_text and not isinstance(node, nodes.field_name):
             yield node, isinstance(node, nodes.title)
         else:
-            waiting += [each for each in node.children[::-1] if isinstance(each, nodes.Element)]
+            stack += [each for each in node.children[::-1] if isinstance(each, nodes.Element)]
 
 
-def _places(text: str, said: str, end: int) -> list[int]:
-    """Where each character of a block stands, whose lines may be indented; or nothing."""
+def _places(text: str, source: str, end: int) -> list[int]:
+    """Return the place of each character of a block, whose lines may be indented; or nothing."""
     places: list[int] = []
-    for line in said.split("\n"):
+    for line in source.split("\n"):
         at = text.find(line, end)
         if at < 0 or (places and text[end:at].strip()):
             return []
@@ -103,10 +101,10 @@ def _places(text: str, said: str, end: int) -> list[int]:
 
 
 def _inline(node: Any, text: str, places: list[int]) -> list[Token]:
-    """The inside of a block; a block of code or a comment as what stays."""
+    """Return the tokens of a block; a block of code or a comment as one that stays."""
     from docutils import nodes
 
-    said = node.rawsource
+    source = node.rawsource
     if isinstance(node, nodes.FixedTextElement):
         return [Token(text[places[0] : places[-1]], "block")]
     tokens: list[Token] = []
@@ -115,15 +113,15 @@ def _inline(node: Any, text: str, places: list[int]) -> list[Token]:
     def add(stop: int, kind: str) -> None:
         nonlocal end
         if stop > end:
-            own = re.sub(r"\\(\S)", r"\1", said[end:stop]) if kind == "text" else None
-            tokens.append(Token(text[places[end] : places[stop]], kind, "mark", own))
+            said = re.sub(r"\\(\S)", r"\1", source[end:stop]) if kind == "text" else None
+            tokens.append(Token(text[places[end] : places[stop]], kind, "mark", said))
         end = stop
 
     for child in node.children:
         raw = getattr(child, "rawsource", "")
         if isinstance(child, (nodes.Text, nodes.target)) or not raw:
             continue
-        at = said.find(raw, end)
+        at = source.find(raw, end)
         if at < 0:
             break
         add(at, "text")
@@ -132,5 +130,5 @@ def _inline(node: Any, text: str, places: list[int]) -> list[Token]:
                 add(at + marked.end(group), kind)
         else:
             add(at + len(raw), "kept")
-    add(len(said), "text")
+    add(len(source), "text")
     return tokens

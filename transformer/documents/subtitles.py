@@ -3,8 +3,8 @@
 SubStation (ass, ssa) and MicroDVD (sub) are read by pysubs2. SubRip and WebVTT are read here: it
 loses numbers of cues and positions, notes, styles and regions, voices and times inside of a cue.
 
-A sentence that goes on in the next cue is one passage; its translation is dealt out to the cues
-and lines as the sentence was, and a line of more than 42 characters is set anew.
+A sentence that goes on in the next cue is one passage; its translation is divided among the cues
+and lines as the sentence was, and a cue with a line of more than 42 characters is wrapped again.
 """
 
 import itertools
@@ -12,8 +12,9 @@ import re
 import textwrap
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 
 from transformer.config import UserError
@@ -37,187 +38,152 @@ _TIMES = re.compile(r"[ \t]{0,9}-?[\d:.,]{4,16}[ \t]{0,9}-->[ \t]{0,9}-?[\d:.,]{
 _TAG = re.compile(r"(<[^<>]*>|\{\\[^{}]*\})")  # <i>, <v Ana>, {\an8}
 _OPENING, _CLOSING = re.compile(r"<(?!/)|\{\\[ibus]1\}"), re.compile(r"</|\{\\[ibus]0\}")
 _KARAOKE = re.compile(r"\{[^{}]*\\(?:[kK][fo]?\d|p[1-9])")  # or a drawing
-_ENDED = re.compile(r"[.!?…♪:][\"'»”’)\]]{0,3}$")
-_STAYS = re.compile(r"(?:<|&lt;)\d{1,5}/(?:>|&gt;)")
-_UNSEEN = "\u200e\u200f\u202a\u202b\u202c\ufeff"
-_SPEAKER = re.compile(rf"[\s{_UNSEEN}]*(?:[-–—]|>>)")
-_MARK = r"(?:>|&gt;){2,3}[ \t]*(?:[^\W\d_a-záéíóúüñ][^\n:a-záéíóúüñ]{0,30}:[ \t]*)?"
-_LEAD = re.compile(rf"(?:{_MARK})?(?:[-–—]?[ \t]*(?:\.{{2,4}}|…)[ \t]*(?=\w))?")
+_SENTENCE_END = re.compile(r"[.!?…♪:][\"'»”’)\]]{0,3}$")
+_PLACEHOLDER = re.compile(r"(?:<|&lt;)\d{1,5}/(?:>|&gt;)")
+_INVISIBLE = "\u200e\u200f\u202a\u202b\u202c\ufeff"
+_SPEAKER = re.compile(rf"[\s{_INVISIBLE}]*(?:[-–—]|>>)")
+_SPEAKER_MARK = r"(?:>|&gt;){2,3}[ \t]*(?:[^\W\d_a-záéíóúüñ][^\n:a-záéíóúüñ]{0,30}:[ \t]*)?"
+_LEAD = re.compile(rf"(?:{_SPEAKER_MARK})?(?:[-–—]?[ \t]*(?:\.{{2,4}}|…)[ \t]*(?=\w))?")
 _CAPTION = re.compile(r"[\[(][^\[\]()\n]*[\])][ \t]*")  # [DOOR OPENS], (sighs)
 _LINE = re.compile(r"[^\r\n]*(?:\r*\n|\r)|[^\r\n]+")
+_wrap = partial(
+    textwrap.wrap, break_long_words=False, break_on_hyphens=False,
+    expand_tabs=False, replace_whitespace=False,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _Syntax:
     """How a format writes the tags of a cue, the ends of its lines, and < and &."""
 
     tag: re.Pattern[str] = _TAG
-    end: re.Pattern[str] = re.compile(r"\r*\n|\r")
+    line_end: re.Pattern[str] = re.compile(r"\r*\n|\r")
     newline: str = "\n"
     is_vtt: bool = False
 
 
-_ASS = _Form(re.compile(r"(\{[^{}]*\}|\\h)"), re.compile(r"\\[Nn]"), "\\N")
-_SUB = _Form(re.compile(r"(\{[^{}]*\}|(?m:^/))"), re.compile(r"\|"), "|")
-_Cue = tuple[str, str, str]  # what is before it, its text, its style and speaker
+_ASS = _Syntax(re.compile(r"(\{[^{}]*\}|\\h)"), re.compile(r"\\[Nn]"), "\\N")
+_SUB = _Syntax(re.compile(r"(\{[^{}]*\}|(?m:^/))"), re.compile(r"\|"), "|")
+_Cue = tuple[int, int, str]  # where its text begins and ends, its style and speaker
 
 
 @dataclass(frozen=True, slots=True)
 class _Speech:
     """What one speaker says in a cue: lines with tags in them, and the tags around it all."""
 
-    place: int  # among the parts of the file
+    index: int  # among the parts of the file
     around: tuple[str, str]
-    line: InlineContent[tuple[str, str]]  # marks are pairs of tags; other tags stay
-    lead: str = ""  # dots, a mark of the speaker or the bracket of a caption
-    voice: str = ""
+    content: InlineContent[tuple[str, str]]  # marks are pairs of tags, placeholders other tags
+    lead: str  # dots, a mark of the speaker or the bracket of a caption
+    voice: str
 
     @property
     def lines(self) -> list[str]:
-        return self.line.passage.text.split("\n")
+        return self.content.passage.text.split("\n")
 
     @property
     def text(self) -> str:
         return " ".join(self.lines)
 
-    def goes_on_in(self, other: "_Speech") -> bool:
-        """Whether the sentence seems to be continued."""
-        start = other.text.lstrip(f"¿¡\"'«“(… .{_UNSEEN}")
-        return bool(
-            self.text
-            and not (self.line.placeholders or other.line.placeholders)
-            and self.lead != "["
-            and not other.lead.strip("….- \t")
-            and self.voice == other.voice
-            and not _ENDED.search(self.text)
-            and start
-            and start[0].isalnum()
-            and not start[0].isupper()
-            and not _SPEAKER.match(other.text)
+    def continues_in(self, other: "_Speech") -> bool:
+        """Return whether the sentence seems to go on in the next speech."""
+        first = other.text.lstrip(f"¿¡\"'«“(… .{_INVISIBLE}")[:1]
+        is_open = self.text and self.lead != "[" and not _SENTENCE_END.search(self.text)
+        is_rest = first.isalnum() and not first.isupper() and not _SPEAKER.match(other.text)
+        has_own = (
+            self.content.placeholders or other.content.placeholders or self.voice != other.voice
         )
+        return bool(is_open and is_rest and not has_own and not other.lead.strip("….- \t"))
 
 
-def timed(text: str, options: Options, is_vtt: bool = False) -> Parsed[str]:
-    """The sentences of a SubRip or WebVTT file, whose cues stand below a line of times."""
+def parse_timed(text: str, options: Options, is_vtt: bool = False) -> Parsed[str]:
+    """Parse the sentences of a SubRip or WebVTT file, whose cues stand below a line of times."""
     end = re.search(r"\r*\n", text)
-    return _opened(_timed(text), _Form(newline=end[0] if end else "\n", is_vtt=is_vtt))
-
-
-def ass(text: str, options: Options, kind: str = "ass") -> Parsed[str]:
-    """The sentences of a SubStation file; comments, drawings, karaoke and effects stay."""
-    return _opened(_events(text, kind), _ASS)
-
-
-def sub(text: str, options: Options) -> Parsed[str]:
-    """The sentences of a MicroDVD file."""
-    return _opened(_frames(text), _SUB)
-
-
-def _timed(text: str) -> Iterator[_Cue]:
-    """The cues of SubRip and WebVTT, below a line of times; UserError where there is none."""
-    before, is_any = "", False
-    for is_cue, group in itertools.groupby(_LINE.findall(text), _Cues()):
-        if is_cue:
-            yield before, "".join(group), ""
-            before, is_any = "", True
-        else:
-            before += "".join(group)
-    if text and not is_any:
+    cues = [*_timed_cues(text)]
+    if text and not cues:
         raise UserError("expected subtitles, with times as 00:00:01,000 --> 00:00:02,000")
-    yield before, "", ""
+    return _parse_cues(text, cues, _Syntax(newline=end[0] if end else "\n", is_vtt=is_vtt))
 
 
-def _events(text: str, kind: str) -> Iterator[_Cue]:
-    """The lines of dialogue of a SubStation file, as pysubs2 reads them."""
+def _timed_cues(text: str) -> Iterator[_Cue]:
+    start = None
+    for line in _LINE.finditer(text):
+        is_times = _TIMES.match(line[0])
+        if is_times or not line[0].strip():
+            if start is not None and start < line.start():
+                yield start, line.start(), ""
+            start = line.end() if is_times else None
+    if start is not None and start < len(text):
+        yield start, len(text), ""
+
+
+def parse_substation(text: str, options: Options, kind: str = "ass") -> Parsed[str]:
+    """Parse the dialogue of a SubStation file; comments, drawings, karaoke and effects stay."""
     import pysubs2
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of numbers that it reads otherwise; they stay
         events = [*pysubs2.SSAFile.from_string(text, format_=kind)]
-    place = end = 0
-    for event in events:
-        while not (line := _LINE.match(text, place)) or not (
-            line[0].lstrip().startswith(f"{event.type}:")
-            and line[0].rstrip().endswith(event.text.rstrip())
-        ):
-            if not line:
-                raise UserError(f"expected {event.type}: in a line of its own")
-            place = line.end()
-        place, stop = line.end(), line.start() + len(line[0].rstrip())
-        if not (event.is_comment or event.effect or _KARAOKE.search(event.text)):
-            start = stop - len(event.text.rstrip())
-            yield text[end:start], text[start:stop], f"{event.style},{event.name}"
-            end = stop
     if not events:
         raise UserError("expected subtitles, with lines as Dialogue: 0,0:00:01.00,0:00:02.00,...")
-    yield text[end:], "", ""
+    cues, lines = list[_Cue](), _LINE.finditer(text)
+    for event in events:
+        said = event.text.rstrip()
+        for line in lines:
+            if line[0].lstrip().startswith(f"{event.type}:") and line[0].rstrip().endswith(said):
+                break
+        else:
+            raise UserError(f"expected {event.type}: in a line of its own")
+        stop = line.start() + len(line[0].rstrip())
+        if not (event.is_comment or event.effect or _KARAOKE.search(event.text)):
+            cues.append((stop - len(said), stop, f"{event.style},{event.name}"))
+    return _parse_cues(text, cues, _ASS)
 
 
-def _frames(text: str) -> Iterator[_Cue]:
-    """The lines of a MicroDVD file, as pysubs2 reads them."""
+def parse_microdvd(text: str, options: Options) -> Parsed[str]:
+    """Parse the sentences of a MicroDVD file."""
     from pysubs2.formats.microdvd import MICRODVD_LINE
 
-    end, is_any = 0, False
-    for line in _LINE.finditer(text):
-        if match := MICRODVD_LINE.match(line[0].rstrip()):
-            start = line.start() + match.start(3)
-            yield text[end:start], match[3], ""
-            end, is_any = start + len(match[3]), True
-    if not is_any:
+    cues = [
+        (line.start() + match.start(3), line.start() + match.end(3), "")
+        for line in _LINE.finditer(text)
+        if (match := MICRODVD_LINE.match(line[0].rstrip()))
+    ]
+    if not cues:
         raise UserError("expected subtitles of MicroDVD, with lines as {25}{50}text")
-    yield text[end:], "", ""
+    return _parse_cues(text, cues, _SUB)
 
 
-def _opened(read: Iterable[_Cue], form: _Form) -> Parsed[str]:
-    parts: list[str] = []
-    cues: list[list[_Speech]] = []
-    for before, cue, voice in read:
-        parts.append(before)
-        speeches = []
-        for said in _speakers(cue, form):
-            body = _trimmed(said, form)
-            speeches.append(_speech(len(parts), body, form, voice))
+def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]:
+    parts, end = list[str](), 0
+    speeches: list[list[_Speech]] = []  # of each cue
+    for start, stop, voice in cues:
+        parts.append(text[end:start])
+        speeches.append([])
+        for said in _split_speakers(text[start:stop], syntax):
+            body = said
+            while (shorter := body.rstrip().removesuffix(syntax.newline)) != body:
+                body = shorter
+            speeches[-1].append(_parse_speech(len(parts), body, syntax, voice))
             parts += [body, said[len(body) :]]
-        if speeches:
-            cues.append(speeches)
-    units = [unit for group in _sentences(cues) for unit in _unit(group, parts, form)]
+        end = stop
+    parts.append(text[end:])
+    units = [unit for group in _sentences(speeches) for unit in _unit(group, parts, syntax)]
     return Parsed(units, lambda: "".join(parts))
 
 
-def _trimmed(text: str, form: _Form) -> str:
-    """A text without spaces and ends of lines behind it."""
-    while (kept := text.rstrip().removesuffix(form.newline)) != text:
-        text = kept
-    return text
-
-
-class _Cues:
-    """Tells of line after line whether it is the text of a cue."""
-
-    def __init__(self) -> None:
-        self._is_cue = False
-        self._number = 0
-
-    def __call__(self, line: str) -> int:
-        if _TIMES.match(line):
-            self._is_cue = True
-            self._number += 1
-            return 0
-        self._is_cue = self._is_cue and bool(line.strip())
-        return self._number if self._is_cue else 0
-
-
-def _speakers(cue: str, form: _Form) -> Iterator[str]:
-    """What each says in a cue: the next one begins with a dash; a caption in front is apart."""
+def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
+    """Yield what each says in a cue: the next begins with a dash; a caption in front is apart."""
     own, start = "", 0
-    for end in [*(match.end() for match in form.end.finditer(cue)), len(cue)]:
+    for end in [*(match.end() for match in syntax.line_end.finditer(cue)), len(cue)]:
         line, start = cue[start:end], end
-        if own and _SPEAKER.match(unescape(form.tag.sub("", line))):
+        if own and _SPEAKER.match(unescape(syntax.tag.sub("", line))):
             yield own
             own = ""
         caption = None if own else _CAPTION.match(line)
         if caption and end - len(line) + caption.end() < len(cue.rstrip()):
-            cut = caption.end() if form.end.sub("", line[caption.end() :]) else len(line)
+            is_alone = not syntax.line_end.sub("", line[caption.end() :])
+            cut = len(line) if is_alone else caption.end()
             yield line[:cut]
             line = line[cut:]
         own += line
@@ -225,16 +191,16 @@ def _speakers(cue: str, form: _Form) -> Iterator[str]:
         yield own
 
 
-def _speech(place: int, said: str, form: _Form, voice: str) -> _Speech:
-    """Lines as text: tags around all of it, and pairs of tags around some of it as marks."""
-    pieces = form.tag.split("\n".join(line.strip() for line in form.end.split(said)))
-    opening: list[int] = []
+def _parse_speech(index: int, said: str, syntax: _Syntax, voice: str) -> _Speech:
+    """Parse lines: tags around all of it stay, and pairs of tags around some of it are marks."""
+    pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(said)))
+    opened: list[int] = []
     pairs: dict[int, int] = {}
     for i in range(1, len(pieces), 2):
-        if _CLOSING.match(pieces[i]) and opening:
-            pairs[opening.pop()] = i
+        if _CLOSING.match(pieces[i]) and opened:
+            pairs[opened.pop()] = i
         elif _OPENING.match(pieces[i]):
-            opening.append(i)
+            opened.append(i)
     first, last = 0, len(pieces) - 1
     closing = {*pairs.values()}
     while first < last and not pieces[last].strip() and last - 1 not in closing:
@@ -254,20 +220,20 @@ def _speech(place: int, said: str, form: _Form, voice: str) -> _Speech:
     for i in range(first, last + 1):
         if i % 2 == 0:
             is_marked = pairs.get(i - 1) == i + 1 and first < i < last
-            own = (pieces[i - 1], pieces[i + 1]) if is_marked else ("", "")
-            parts.append((unescape(pieces[i]) if form.is_vtt else pieces[i], is_marked, own))
+            tags = (pieces[i - 1], pieces[i + 1]) if is_marked else ("", "")
+            parts.append((unescape(pieces[i]) if syntax.is_vtt else pieces[i], is_marked, tags))
         elif pairs.get(i) != i + 2 and pairs.get(i - 2) != i:
             parts.append((None, False, (pieces[i], "")))
-    return _Speech(place, around, InlineContent(parts), "[" if tail else lead, voice)
+    return _Speech(index, around, InlineContent(parts), "[" if tail else lead, voice)
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
-    """Speeches that are one sentence."""
+    """Yield the speeches that are one sentence."""
     group: list[_Speech] = []
-    for speeches in cues:
+    for speeches in filter(None, cues):
         length = sum(len(speech.text) for speech in group)
-        goes_on = len(speeches) == 1 and group and group[-1].goes_on_in(speeches[0])
-        if goes_on and length < MAX_SENTENCE:
+        continues = len(speeches) == 1 and group and group[-1].continues_in(speeches[0])
+        if continues and length < MAX_SENTENCE:
             group.append(speeches[0])
             continue
         if group:
@@ -278,109 +244,94 @@ def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
         yield group
 
 
-def _unit(group: Sequence[_Speech], parts: list[str], form: _Form) -> Iterator[Unit]:
+def _unit(group: Sequence[_Speech], parts: list[str], syntax: _Syntax) -> Iterator[Unit]:
     text = " ".join(speech.text for speech in group)
     if not has_words(text):
         return
-    starts = [0, *itertools.accumulate(len(speech.text) + 1 for speech in group)]
+    starts = itertools.accumulate((len(speech.text) + 1 for speech in group), initial=0)
     marks = [
         (start + a, start + b)
         for start, speech in zip(starts, group, strict=False)
-        for a, b in speech.line.passage.marks
+        for a, b in speech.content.passage.marks
     ]
-    tags = [own for speech in group for own in speech.line.marked]
-    kept = group[0].line.placeholders
+    tags = [own for speech in group for own in speech.content.marked]
+    placeholders = group[0].content.placeholders
 
-    def put(marked: MarkedText) -> None:
-        if plain_text(marked) == text:
+    def set_marked(marked: MarkedText) -> None:
+        said = plain_text(marked)
+        if said == text:
             return
         if group[0].lead[-1:] in (".", "…") and text[0].islower():
+            said = said[:1].lower() + said[1:]
             marked = [(marked[0][0][:1].lower() + marked[0][0][1:], marked[0][1]), *marked[1:]]
-        said = plain_text(marked)
-        spans = iter(_dealt(said, [speech.lines for speech in group]))
         stops = [*itertools.accumulate(len(piece) for piece, _ in marked)]
-        for speech in group:
-            lines = _set(said, next(spans))
-            shown = form.newline.join(
-                _shown(_between(marked, stops, span), tags, form.is_vtt) for span in lines
+        spans = _divide(said, [speech.lines for speech in group])
+        for speech, lines in zip(group, spans, strict=True):
+            shown = syntax.newline.join(
+                "".join(_render_line(marked, stops, line, tags, syntax.is_vtt))
+                for line in _rewrap(said, lines)
             )
-            shown = _STAYS.sub(lambda stays: kept.get(unescape(stays[0]), (stays[0],))[0], shown)
-            parts[speech.place] = speech.around[0] + shown + speech.around[1]
+            shown = _PLACEHOLDER.sub(lambda m: placeholders.get(unescape(m[0]), (m[0],))[0], shown)
+            parts[speech.index] = speech.around[0] + shown + speech.around[1]
 
-    yield Passage(text, tuple(marks), tuple(kept)), put
+    yield Passage(text, tuple(marks), tuple(placeholders)), set_marked
 
 
-def _dealt(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
-    """Where the lines of each cue are in a text: cut between words, by the lengths of the lines.
+def _divide(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
+    """Return the spans of the lines of each cue in a text, cut between words by their lengths.
 
     A cue that ended with a comma does so again, if one is near.
     """
     words = [match.span() for match in re.finditer(r"\S+", text)]
     total = sum(len(line) for lines in cues for line in lines)
-    dealt: list[list[Span]] = []
+    divided: list[list[Span]] = []
     done, first = 0, 0
     for lines in cues:
-        dealt.append([])
+        divided.append([])
         for i, line in enumerate(lines):
             done += len(line)
-            want = len(text) * done / max(1, total)
+            target = len(text) * done / max(1, total)
             last = first
-            while last < len(words) and (done >= total or sum(words[last]) / 2 <= want):
+            while last < len(words) and (done >= total or sum(words[last]) / 2 <= target):
                 last += 1
             if i == len(lines) - 1 and line[-1:] in _PAUSES and done < total:
                 near = [
                     j
                     for j in range(max(first + 1, last - 3), min(len(words), last + 3))
-                    if text[words[j - 1][1] - 1] in _PAUSES and abs(words[j][0] - want) <= NEAR
+                    if text[words[j - 1][1] - 1] in _PAUSES and abs(words[j][0] - target) <= NEAR
                 ]
-                last = min(near, key=lambda j: abs(words[j][0] - want), default=last)
+                last = min(near, key=lambda j: abs(words[j][0] - target), default=last)
             if last > first:
-                dealt[-1].append((words[first][0], words[last - 1][1]))
+                divided[-1].append((words[first][0], words[last - 1][1]))
             first = last
-    return dealt
+    return divided
 
 
-def _set(text: str, lines: Sequence[Span]) -> list[Span]:
-    """The lines of a cue, or if one is too long, as few as there must be, about equally long."""
+def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
+    """Return the lines of a cue; if one is too long, as few as possible of about equal length."""
     if all(b - a <= MAX_LINE for a, b in lines):
-        return list(lines)
+        return [*lines]
     start, stop = lines[0][0], lines[-1][1]
     said = text[start:stop]
-    n_lines = len(_wrapped(said, MAX_LINE))
+    n_lines = len(_wrap(said, MAX_LINE))
     widths = range(max(1, len(said) // n_lines), MAX_LINE)
-    width = next((w for w in widths if len(_wrapped(said, w)) <= n_lines), MAX_LINE)
+    width = next((w for w in widths if len(_wrap(said, w)) <= n_lines), MAX_LINE)
     spans, end = [], start
-    for line in _wrapped(said, width):
+    for line in _wrap(said, width):
         begin = text.index(line, end)
         end = begin + len(line)
         spans.append((begin, end))
     return spans
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text, width, break_long_words=False, break_on_hyphens=False,
-        expand_tabs=False, replace_whitespace=False, drop_whitespace=True,
-    )  # fmt: skip
-
-
-def _between(
-    marked: MarkedText, ends: Sequence[int], span: Span
-) -> Iterator[tuple[str, int | None]]:
-    """The pieces that stand in a line."""
-    for i in range(bisect_right(ends, span[0]), len(ends)):
-        start = ends[i] - len(marked[i][0])
-        if start >= span[1]:
+def _render_line(
+    marked: MarkedText, stops: Sequence[int], line: Span, tags: Sequence[tuple[str, str]], vtt: bool
+) -> Iterator[str]:
+    """Yield the pieces of a translation that stand in a line, with their tags."""
+    for i in range(bisect_right(stops, line[0]), len(stops)):
+        (text, mark), start = marked[i], stops[i] - len(marked[i][0])
+        if start >= line[1]:
             return
-        yield marked[i][0][max(0, span[0] - start) : span[1] - start], marked[i][1]
-
-
-def _shown(
-    line: Iterable[tuple[str, int | None]], tags: Sequence[tuple[str, str]], is_vtt: bool
-) -> str:
-    """A line with its tags."""
-    parts = []
-    for text, mark in line:
         before, after = tags[mark] if mark is not None and text else ("", "")
-        parts += [before, escape(text, quote=False) if is_vtt else text, after]
-    return "".join(parts)
+        text = text[max(0, line[0] - start) : line[1] - start]
+        yield before + (escape(text, quote=False) if vtt else text) + after

@@ -5,7 +5,7 @@ python -m data.beginner
 Out of the pairs of at most ten words a side, in letters and common marks alone, those are taken
 that are translated word for word: the chance of a word, given the likeliest of the other side by
 Model 1 (Brown et al. 1993, section 4.1), is at least 0.2 on the geometric mean. Idioms and free
-translations, from which little is em_step in four minutes, have less.
+translations, from which little is learned in four minutes, have less.
 `beginner-dev.tsv` and `beginner-test.tsv`: of these, sentences of three to six words a side, each
 of which occurs at least twelve times in these; 250 each, chosen by the hash of the Spanish side.
 `beginner-train.tsv`: of those that share no side with the former, the ones whose rarest word is

@@ -22,7 +22,7 @@ from transformer.text.language import language_code
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags; those of decoding come from DecodeConfig."""
+    """Define the flags; those of decoding come from DecodeConfig."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or a file of translations, one a line")
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Evaluates, and prints the scores and where the report is."""
+    """Evaluate, and print the scores and the path of the report."""
     given.columns = from_arguments(ColumnConfig, given)
     given.decode = replace(from_arguments(DecodeConfig, given), scores=False)
     report, folder = evaluate(from_arguments(EvaluationRequest, given))
@@ -64,7 +64,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     given = parser().parse_args(arguments)
     logging.basicConfig(format="%(message)s")
     logging.getLogger("transformer").setLevel(logging.INFO)

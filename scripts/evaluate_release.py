@@ -1,4 +1,4 @@
-"""Repeats the evaluation of the released models: test sets, slices, challenge set.
+"""Repeat the evaluation of the released models: test sets, slices, challenge set.
 
 python -m scripts.evaluate_release --test newstest2013.parquet tatoeba-dev.parquet
 
@@ -56,7 +56,7 @@ class ChallengeCase:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong with a translation: with its form, and with its words."""
+    """What is wrong with the form of a translation, and with its words."""
 
     case: ChallengeCase
     output: str
@@ -69,7 +69,7 @@ class Verdict:
 
 
 def read_challenge(path: Path) -> tuple[ChallengeCase, ...]:
-    """The cases of a TSV file whose sources are JSON strings; `80x text` is the text 80 times."""
+    """Read the cases of a TSV file whose sources are JSON strings; `80x text` is 80 times text."""
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     if header != HEADER:
         raise UserError(f"expected the columns {HEADER!r} in {path}, got {header!r}")
@@ -87,17 +87,17 @@ def read_challenge(path: Path) -> tuple[ChallengeCase, ...]:
 def judge(
     cases: Sequence[ChallengeCase], translations: Sequence[Translation]
 ) -> tuple[Verdict, ...]:
-    """A verdict on each translation."""
+    """Judge the form and the words of each translation."""
     verdicts = []
     for case, translation in zip(cases, translations, strict=True):
-        form, said = _form(case.source, translation), translation.text.lower()
-        wrong = [ways for ways in case.expected if not any(way.lower() in said for way in ways)]
+        form, lower = _form_issues(case.source, translation), translation.text.lower()
+        wrong = [ways for ways in case.expected if not any(way.lower() in lower for way in ways)]
         verdicts.append(Verdict(case, translation.text, form, tuple(map("|".join, wrong))))
     return tuple(verdicts)
 
 
-def _form(source: str, translation: Translation) -> tuple[str, ...]:
-    """What is wrong whatever the language."""
+def _form_issues(source: str, translation: Translation) -> tuple[str, ...]:
+    """Return what is wrong whatever the language."""
     output, wrong = translation.text, list(translation.warnings)
     kept = [source[s.start : s.end] for s in find_tokens(source) if s.kind != "number"]
     kept += [c for c in source if c > "\u2027" and unicodedata.category(c) in ("So", "Lo")]
@@ -111,8 +111,8 @@ def _form(source: str, translation: Translation) -> tuple[str, ...]:
     return tuple(wrong)
 
 
-def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
-    """The slices, by name: the same pairs with their sources written in another way."""
+def rewrite_sources(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+    """Yield the slices by name: the same pairs with their sources written in another way."""
     rng = random.Random(1)
     ways: dict[str, Callable[[str, str], tuple[str, str]]] = {
         "capitals": lambda src, tgt: (src.upper(), tgt),
@@ -133,27 +133,29 @@ def rewritten(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
     yield f"{N_JOINED} joined", [(" ".join(src), " ".join(tgt)) for src, tgt in sides]
 
 
-def lowered_bleu(system: TextTranslator, pairs: Pairs) -> float:
-    """BLEU without regard to capitals, greedy."""
+def lowercase_bleu(system: TextTranslator, pairs: Pairs) -> float:
+    """Compute BLEU of a greedy search without regard to capitals."""
     sources, references = zip(*pairs, strict=True)
     translations = system.translate(sources, GREEDY)
     return bleu([t.text.lower() for t in translations], [text.lower() for text in references])
 
 
-def slices(system: Directions, pairs: Pairs) -> Iterator[tuple[str, ...]]:
-    """Name, lines, BLEU without and with the guard, and what both lose to the plain text."""
+def slice_rows(system: Directions, pairs: Pairs) -> Iterator[tuple[str, ...]]:
+    """Yield name, lines, BLEU without and with the guard, and what both lose to the plain text."""
     systems = system.unguarded(system.available[0]), system.translator(system.available[0])
-    base = [lowered_bleu(each, pairs) for each in systems]
-    for name, some in [("as it is", pairs), *rewritten(pairs)]:
+    base = [lowercase_bleu(each, pairs) for each in systems]
+    for name, some in [("as it is", pairs), *rewrite_sources(pairs)]:
         if some:
-            values = [lowered_bleu(each, some) for each in systems] if some is not pairs else base
+            values = [lowercase_bleu(each, some) for each in systems] if some is not pairs else base
             lost = [f"{value - before:+.1f}" for value, before in zip(values, base, strict=True)]
             shown = "" if some is pairs else ", ".join(lost)
             yield name, f"{len(some)}", *(f"{value:.1f}" for value in values), shown
 
 
-def measured(plain: Translator, test_set: TestSet, n_bootstrap: int) -> Iterator[tuple[str, ...]]:
-    """A row for each search: set, system, BLEU, chrF2, source of the figure."""
+def test_set_rows(
+    plain: Translator, test_set: TestSet, n_bootstrap: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row a search: set, system, BLEU, chrF2, source of the figure."""
     for name, decode in SEARCHES.items():
         outputs = [translation.text for translation in plain.translate(test_set.sources, decode)]
         measures = scores(outputs, test_set.references, n_bootstrap, ("BLEU", "chrF2"))
@@ -164,8 +166,8 @@ def measured(plain: Translator, test_set: TestSet, n_bootstrap: int) -> Iterator
         yield test_set.name, f"this model, {name}", *values, f"{len(outputs)} pairs, here"
 
 
-def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The rows of data/published.tsv for a direction and for sets whose names begin alike."""
+def published_rows(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the rows of data/published.tsv for a direction, for sets whose names begin alike."""
     rows = (DATA / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]
     split = [row.split("\t") for row in rows]
     wanted = "-".join(langs)
@@ -178,7 +180,7 @@ def published(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, .
 
 
 def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]]:
-    """By kind: texts, those of right form, those right in words too; and each that is not."""
+    """Return by kind texts, right form, right words too; and the texts that are wrong."""
     every, langs = read_challenge(DATA / "challenge.tsv"), system.available[0]
     cases = [case for case in every if case.src_lang == langs[0]]
     verdicts = judge(cases, system.translate([c.source for c in cases], GREEDY, langs))
@@ -195,22 +197,22 @@ def challenge_rows(system: Directions) -> tuple[list[tuple[str, ...]], list[str]
     ]
 
 
-def evaluated(system: Directions, args: argparse.Namespace) -> None:
-    """Prints the report of one model for one direction."""
+def evaluate(system: Directions, args: argparse.Namespace) -> None:
+    """Print the report of one model for one direction."""
     (langs,) = system.available
     plain = system.unguarded(langs)
     engine = plain.decoder.compute_type
     print(f"\n## {'-'.join(langs)}: {plain.name} ({engine} on {plain.device})\n", flush=True)
     names = set_names(args.test)
     sets = [read_set(s, n, langs, args.limit) for s, n in zip(args.test, names, strict=True)]
-    rows = [row for test_set in sets for row in measured(plain, test_set, args.n_bootstrap)]
-    rows = sorted([*rows, *published(langs, names)], key=lambda row: names.index(row[0]))
+    rows = [row for test_set in sets for row in test_set_rows(plain, test_set, args.n_bootstrap)]
+    rows = sorted([*rows, *published_rows(langs, names)], key=lambda row: names.index(row[0]))
     print(markdown(("test set", "system", "BLEU", "chrF2", "from"), rows), flush=True)
     if sets:
         pairs = list(zip(sets[0].sources, sets[0].references, strict=True))[:N_SLICE]
         heads = ("sources", "lines", "BLEU, lower case", "with the guard", "loss, both")
         print(f"\nThe first {len(pairs)} lines of {names[0]}, written in another way:\n")
-        print(markdown(heads, slices(system, pairs)), flush=True)
+        print(markdown(heads, slice_rows(system, pairs)), flush=True)
     kinds, wrong = challenge_rows(system)
     print("\nThe challenge set, with the guard:\n")
     print(markdown(("kind", "texts", "form right", "words right too"), kinds))
@@ -218,7 +220,7 @@ def evaluated(system: Directions, args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--test", nargs="*", default=[], help="test sets, as of scripts/evaluate.py")
@@ -232,7 +234,7 @@ def main(argv: list[str] | None = None) -> int:
         for model in args.model or [None]:
             system = load(model, device=args.device, compute_type=args.compute_type)
             for langs in system.available:
-                evaluated(system.select([langs]), args)
+                evaluate(system.select([langs]), args)
 
     return run_command(work, "evaluate_release")
 

@@ -19,7 +19,7 @@ from transformer.files import read_lines
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags; their choices are those of the library."""
+    """Define the flags; their choices are those of the library."""
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
@@ -50,7 +50,7 @@ def _sentences(path: Path | None) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Exports, and prints what the check found."""
+    """Export, and print what the check found."""
     args.texts = _sentences(args.check)
     agreement = export(from_arguments(ExportRequest, args))
     print(
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     args = parser().parse_args(argv)
     return run_command(lambda: run(args), "export")
 

@@ -11,8 +11,8 @@ SIZE = {"width": 1280, "height": 640}
 COLOURS = 128
 
 
-def take(url: str, folder: Path) -> None:
-    """Writes page.png and inside.png, of a server of the released models, into a folder."""
+def take_pictures(url: str, folder: Path) -> None:
+    """Write page.png and inside.png, of a server of the released models, into a folder."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -37,4 +37,4 @@ def take(url: str, folder: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default="http://127.0.0.1:5000/", help="address of the server")
-    take(parser.parse_args().url, FOLDER)
+    take_pictures(parser.parse_args().url, FOLDER)

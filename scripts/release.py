@@ -27,8 +27,10 @@ TEST = Path(__file__).resolve().parent.parent / "data" / "test.tsv"
 N_TEST = 500  # lines of it that go into the self-test
 
 
-def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict[str, Tensor]]:
-    """The weights of each source in the shape of the last; UserError for an unlike model."""
+def matching_weights(
+    sources: Sequence[Path], last: checkpoint.Checkpoint
+) -> Iterator[dict[str, Tensor]]:
+    """Yield the weights of each source in the shape of the last; UserError for another model."""
     for source in sources:
         before = checkpoint.load(source)
         if before.tokenizer.model != last.tokenizer.model:
@@ -40,12 +42,12 @@ def alike(sources: Sequence[Path], last: checkpoint.Checkpoint) -> Iterator[dict
 
 
 def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage = "float16") -> None:
-    """Writes the mean of the weights in a small form, and a self-test of each direction.
+    """Write the mean of the weights in a small form, and a self-test of each direction.
 
     Configuration, tokeniser and card are those of the last source.
     """
     opened = checkpoint.load(sources[-1])
-    weights = checkpoint.average_weights(alike(sources, opened))
+    weights = checkpoint.average_weights(matching_weights(sources, opened))
     checkpoint.save(
         target,
         checkpoint.compress(weights, storage),
@@ -64,7 +66,7 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     parser = Parser(description=__doc__)
     parser.add_argument("sources", nargs="+", type=Path, help="checkpoints, or folders of runs")
     parser.add_argument("target", type=Path, help="the folder to write")

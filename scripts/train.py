@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    """The flags; without --train those of the first run, on a part of the project's corpus."""
+    """Parse the flags; without --train those of the first run, on a part of the corpus."""
     parser = _parser()
     args = parser.parse_args(argv)
     has_limit = args.max_steps or args.max_epochs or args.max_minutes
@@ -137,7 +137,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def _add_sets(args: argparse.Namespace, corpus: Mapping[str, str]) -> None:
-    """Adds the sets of a corpus of the project in the place of those that are not named."""
+    """Fill in the sets of a corpus of the project where none is named."""
     for part, source in corpus.items():
         setattr(args, part, getattr(args, part) or [source])
 
@@ -151,11 +151,13 @@ def _check_fine_tune(args: argparse.Namespace) -> None:
 
 
 def _direction(args: argparse.Namespace) -> Direction:
-    """That of the model to fine-tune, which --from and --to may repeat."""
+    """Return the direction of the model to fine-tune; --from and --to may repeat it."""
     langs = read_config(find_checkpoint(args.fine_tune))[1][0]
-    asked = args.src_lang or langs[0], args.tgt_lang or langs[1]
-    if asked != langs:
-        raise UserError(f"expected --from {langs[0]} --to {langs[1]}, as the model; got {asked}")
+    requested = args.src_lang or langs[0], args.tgt_lang or langs[1]
+    if requested != langs:
+        raise UserError(
+            f"expected --from {langs[0]} --to {langs[1]}, as the model; got {requested}"
+        )
     return langs
 
 
@@ -169,7 +171,7 @@ def _request(args: argparse.Namespace) -> TrainRequest:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Trains, and prints the scores of the test sets and where their report is."""
+    """Train, and print the scores of the test sets and where their report is."""
     request = _request(args)
     if args.prepare_only:
         return prepare_only(request)
@@ -185,13 +187,13 @@ def run(args: argparse.Namespace) -> None:
         raise KeyboardInterrupt(signal.Signals[result.stop_signal or "SIGTERM"])
     if result.report and result.page:
         _print_report(result.report, result.page)
-    model = shlex.quote(str(_as_typed(request.output)))
+    model = shlex.quote(str(_relative(request.output)))
     example = EXAMPLES.get(request.langs[0], "...")
     logging.info('translate with it: translate --model %s "%s"', model, example)
 
 
 def _print_report(report: "Report", page: Path) -> None:
-    """Prints the scores of the test sets, BLEU of each in a line, and where their page is."""
+    """Print the scores of the test sets, BLEU of each in a line, and the path of their page."""
     from transformer.evaluation.report import summary_table
 
     print(f"{summary_table(report)}\n")
@@ -199,17 +201,17 @@ def _print_report(report: "Report", page: Path) -> None:
         bleu = next(score for score in test_set.scores if score.metric == "BLEU")
         interval = f" [{bleu.low:.1f}, {bleu.high:.1f}]" if bleu.low is not None else ""
         print(f"BLEU {bleu.value:.1f}{interval} on {test_set.sentences} lines of {test_set.name}")
-    print(f"report: {_as_typed(page)}", flush=True)
+    print(f"report: {_relative(page)}", flush=True)
 
 
-def _as_typed(path: Path) -> Path:
-    """A path as it is named from the folder at hand, where it lies below it."""
+def _relative(path: Path) -> Path:
+    """Return a path relative to the working directory, where it lies below it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command and return its exit code."""
     if argv is None:
         start_cpu_processes()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)

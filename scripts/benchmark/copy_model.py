@@ -30,7 +30,7 @@ BRANCH = 0.02  # size of a noise sublayer's output beside the residual stream
 
 
 def copy_model(config: ModelConfig, seed: int = 1) -> Transformer:
-    """A model in evaluation mode whose greedy search gives the source ids back.
+    """Return a model in evaluation mode whose greedy search gives the source ids back.
 
     UserError for learned positions, and for too few channels or positions to copy sentences with.
     """
@@ -55,21 +55,21 @@ def copy_model(config: ModelConfig, seed: int = 1) -> Transformer:
 def random_sentences(
     number: int, vocab_size: int, *, length: int | None = None, seed: int = 1
 ) -> list[list[int]]:
-    """Random source ids without special ones, of that length, or 5 to 60 long and 24 on average."""
+    """Draw source ids without special ones, of that length, or 5 to 60 long and 24 on average."""
     random = torch.Generator().manual_seed(seed)
     lengths = [length] * number if length is not None else _lengths(number, random)
     return [torch.randint(N_SPECIAL, vocab_size, (n,), generator=random).tolist() for n in lengths]
 
 
 def _lengths(number: int, random: torch.Generator) -> list[int]:
-    """Skewed as those of real text: the least of some uniform draws, and their mean."""
+    """Draw lengths skewed as those of real text: the least of uniform draws, and their mean."""
     draws = torch.rand(number, 2, generator=random, dtype=torch.float64)
     share = 0.85 * draws.min(1).values + 0.15 * draws.mean(1)  # in 0 ... 1, 0.358 on average
     return (5 + 54 * share).round().long().tolist()
 
 
 def _randomise(name: str, parameter: Tensor, random: torch.Generator) -> None:
-    """Dense noise of the size that keeps the residual stream readable."""
+    """Fill a parameter with dense noise of the size that keeps the residual stream readable."""
     noise = torch.randn(parameter.shape, generator=random)
     if name.endswith("norm.weight"):
         parameter.copy_(1 + NOISE * noise)
@@ -81,12 +81,12 @@ def _randomise(name: str, parameter: Tensor, random: torch.Generator) -> None:
 
 
 def _n_fast(d_model: int) -> int:
-    """How many sinusoids turn by SLOWEST or more a token: the first ones."""
+    """Return how many sinusoids turn by SLOWEST or more a token: the first ones."""
     return 1 + math.floor(-math.log(SLOWEST) / math.log(10_000) * d_model / 2)
 
 
 def _write_embeddings(model: Transformer, random: torch.Generator) -> None:
-    """Rows of length 1 away from all positions, less what these have in common.
+    """Write rows of length 1 away from all positions, less what these have in common.
 
     So each token has the same norm and mean at each place, and the norm layers change no
     distance of positions. The slow cosines, about 1 everywhere, are taken off as their mean
@@ -105,14 +105,14 @@ def _write_embeddings(model: Transformer, random: torch.Generator) -> None:
 
 
 def _rotation(size: int, random: torch.Generator) -> Tensor:
-    """A dense orthogonal matrix: -> (size, size)."""
+    """Draw a dense orthogonal matrix: -> (size, size)."""
     return torch.linalg.qr(torch.randn(size, size, generator=random))[0]
 
 
 def _write_copying(
     attention: MultiHeadAttention, config: ModelConfig, random: torch.Generator
 ) -> None:
-    """Makes the attention look at its own place, and pass on what stands there.
+    """Make the attention look at its own place, and pass on what stands there.
 
     Queries and keys of a head read the fast sinusoids, turned by the same dense rotation, which
     leaves their dot products as they are: a sum of cosines of the distance.

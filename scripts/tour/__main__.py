@@ -4,7 +4,7 @@
 
 Fourteen stops and a walk of one sentence through the released model, with the lines of the source
 that compute it and numbers that this run computed. What has to be trained or timed (stops 8, 13
-and 14, some fifteen minutes of one core) is kept in results.json and used again as long as its
+and 14, some fifteen minutes of one core) is cached in results.json and used again as long as its
 settings are the same; a new model or a changed text takes seconds.
 """
 
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scripts.benchmark.tables import log
 from scripts.tour import comparison, cost, digits, facts, page, recall
 from scripts.tour.comparison import Settings
 from transformer.command import Parser, run_command
@@ -25,48 +26,48 @@ from transformer.files import write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMAT = 2  # of results.json: raise it when a model, a loop or a record changes
-LENGTHS = (8, 16, 32, 64, 128, 256)  # pieces of the sentences that are only read
+LENGTHS = (8, 16, 32, 64, 128, 256)  # pieces of the sentences that are only encoded
 SHIPPED = ROOT / "transformer" / "serving" / "tour"
-BESIDE = ("icon.svg", "tour.css", "tour.js")  # what the pages load, written by hand
+ASSETS = ("icon.svg", "tour.css", "tour.js")  # what the pages load, written by hand
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
-def kept(path: Path, name: str, settings: Any, work: Callable[[], Any]) -> dict[str, Any]:
-    """The result of some work as JSON, and the machine: from the file, if made there so."""
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def cached(path: Path, name: str, settings: Any, compute: Callable[[], Any]) -> dict[str, Any]:
+    """Return a result as JSON, with the machine: from the file, if made with the same settings."""
+    records = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     settings = json.loads(json.dumps([FORMAT, settings]))
-    if known.get(name, {}).get("settings") != settings:
+    if records.get(name, {}).get("settings") != settings:
         record = {"settings": settings, "machine": dataclasses.asdict(machine("cpu"))}
-        known[name] = json.loads(json.dumps({**record, "result": work()}))
+        records[name] = json.loads(json.dumps({**record, "result": compute()}))
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(known, indent=1) + "\n")
-    return dict(known[name])
+        write_text(path, json.dumps(records, indent=1) + "\n")
+    return dict(records[name])
 
 
-def size(corpus: Path, max_pairs: int) -> int:
-    """Bytes of its header and of the pairs that are read."""
+def file_size(corpus: Path, max_pairs: int) -> int:
+    """Return the bytes of the header and of the pairs that are read."""
     with corpus.open("rb") as lines:
         return sum(map(len, itertools.islice(lines, 1 + max_pairs)))
 
 
-def trained(path: Path, settings: Settings) -> dict[str, Any]:
-    """What stops 8, 13 and 14 need, made now or taken from the file."""
-    say("stop 8: digits")
-    classified = kept(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
-                      digits.classify)  # fmt: skip
-    say("stop 13: the cost of a layer")
-    costs = kept(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
-    say("stop 14: what is far away, and a recurrent translator against the Transformer")
+def trained_facts(path: Path, settings: Settings) -> dict[str, Any]:
+    """Return what stops 8, 13 and 14 show, computed now or taken from the file."""
+    log("stop 8: digits")
+    classified = cached(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
+                        digits.classify)  # fmt: skip
+    log("stop 13: the cost of a layer")
+    costs = cached(path, "cost", cost.LENGTHS, lambda: cost.timed(cost.LENGTHS))
+    log("stop 14: what is far away, and a recurrent translator against the Transformer")
     limits = [recall.STEPS, recall.KINDS, recall.LONGEST, recall.WIDTH]
-    remembered = kept(path, "recall", limits, recall.recall)
+    remembered = cached(path, "recall", limits, recall.recall)
     files = {name: Path(getattr(settings, name)) for name in ("train", "dev", "test")}
     conditions = {
         **dataclasses.asdict(settings),
-        **{name: [file.name, size(file, settings.max_pairs)] for name, file in files.items()},
+        **{name: [f.name, file_size(f, settings.max_pairs)] for name, f in files.items()},
     }
-    race = kept(path, "race", conditions,
-                lambda: comparison.run(settings, ROOT / "data" / "prepared", say))  # fmt: skip
-    reading = kept(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
+    race = cached(path, "race", conditions,
+                  lambda: comparison.run(settings, ROOT / "data" / "prepared", log))  # fmt: skip
+    reading = cached(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
     return {
         "digits": classified["result"],
         "cost": costs["result"],
@@ -83,30 +84,24 @@ def trained(path: Path, settings: Settings) -> dict[str, Any]:
     }
 
 
-def say(message: str) -> None:
-    """Tells how far it is."""
-    print(message, file=sys.stderr, flush=True)
-
-
 def make(
     model: str | None, folder: Path, results: Path = RESULTS, settings: Settings | None = None
 ) -> list[Path]:
-    """Computes everything, writes the pages and returns their paths."""
-    made = trained(results, settings or Settings())
-    say("the worked examples and the released model")
+    """Compute everything, write the pages and return their paths."""
+    trained = trained_facts(results, settings or Settings())
+    log("the worked examples and the released model")
     folder.mkdir(parents=True, exist_ok=True)
     if folder.resolve() != SHIPPED:
-        for name in BESIDE:
+        for name in ASSETS:
             shutil.copyfile(SHIPPED / name, folder / name)
-    paths = []
-    for lang, text in page.pages(facts.collect(model, made)).items():
-        paths.append(folder / f"{lang}.html")
-        write_text(paths[-1], text)
-    return paths
+    pages = page.pages(facts.collect(model, trained))
+    for lang, text in pages.items():
+        write_text(folder / f"{lang}.html", text)
+    return [folder / f"{lang}.html" for lang in pages]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Makes the pages and says where they are; 2 where a person has to mend."""
+    """Run the command and return its exit code."""
     parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--model", help="a model from es to en; otherwise the released one")

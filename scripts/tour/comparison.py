@@ -58,7 +58,7 @@ class Settings:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Computes in a single thread, so that processor time is what a quiet core would take."""
+    """Compute in a single thread, so that processor time is what a quiet core would take."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -67,18 +67,18 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def least_ms(work: Callable[[], object], repeats: int) -> float:
-    """Processor milliseconds, the least of some tries."""
-    tries = []
+def min_cpu_ms(work: Callable[[], object], repeats: int) -> float:
+    """Return the least processor time of some calls in milliseconds."""
+    times = []
     for _ in range(repeats):
         started = time.process_time()
         work()
-        tries.append(1000 * (time.process_time() - started))
-    return min(tries)
+        times.append(1000 * (time.process_time() - started))
+    return min(times)
 
 
 class Training:
-    """One model on its way: `epoch` moves it by one pass over the data."""
+    """A model in training: `train_epoch` takes a pass over the data."""
 
     def __init__(
         self, model: nn.Module, data: PreparedCorpus, settings: Settings, lr_scale: float
@@ -88,26 +88,25 @@ class Training:
         self.config = TrainConfig(
             batch_tokens=settings.batch_tokens, warmup=settings.warmup, lr_scale=lr_scale
         )
-        self.losses = LossModel(cast(Transformer, model), self.config)
+        self.loss_model = LossModel(cast(Transformer, model), self.config)
         self.optimizer = optimizer.adam(model.parameters())
         self.step, self.seconds = 0, 0.0
 
-    def epoch(self, number: int) -> float:
-        """One pass over the batches of that epoch; returns the mean loss of a target token."""
-        settings, total, n_tokens = self.settings, 0.0, 0
+    def train_epoch(self, epoch: int) -> float:
+        """Train on the batches of an epoch; return the mean loss of a target token."""
+        seed, total, n_tokens = self.settings.seed, 0.0, 0
         self.model.train()
         started = time.process_time()  # other work on the machine does not count
-        rows = batching.epoch_indices(self.data.sizes, settings.seed, number)
-        lengths = self.data.pairs.lengths
-        plan = batching.plan(lengths, rows, settings.batch_tokens, settings.seed, number)
-        for i, chosen in enumerate(plan):
-            seed = derive_seed(settings.seed, number, i)
-            torch.manual_seed(seed)
+        rows = batching.epoch_indices(self.data.sizes, seed, epoch)
+        lengths, budget = self.data.pairs.lengths, self.settings.batch_tokens
+        for i, chosen in enumerate(batching.plan(lengths, rows, budget, seed, epoch)):
+            batch_seed = derive_seed(seed, epoch, i)
+            torch.manual_seed(batch_seed)
             batch = micro_batch(
-                self.data, chosen.tolist(), self.config, self.model.config.max_len, seed
+                self.data, chosen.tolist(), self.config, self.model.config.max_len, batch_seed
             )
             count = int(batch.tgt_out.count_nonzero())
-            loss = self.losses(batch.src, batch.tgt_in, batch.tgt_out)
+            loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
             (loss / count).backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.step += 1
@@ -121,15 +120,15 @@ class Training:
         return total / n_tokens
 
 
-def translations(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
-    """Greedy translations by the plain model, in the order of the texts."""
+def translate(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
+    """Translate greedily by the plain model."""
     sources = [tokenizer.encode(text) for text in texts]
     found = BatchDecoder(model.eval()).search(sources, DecodeConfig())
     return [tokenizer.decode(best.ids) for best, *_ in found]
 
 
 def models(vocab_size: int) -> dict[str, nn.Module]:
-    """The two, of about the same number of parameters."""
+    """Return the two models, of about the same number of parameters."""
     torch.manual_seed(1)
     sizes = {"d_model": 192, "n_encoder_layers": 2, "n_decoder_layers": 2}
     return {
@@ -139,8 +138,8 @@ def models(vocab_size: int) -> dict[str, nn.Module]:
 
 
 @one_thread()
-def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Trains both by turns, epoch by epoch, and scores them on the test set.
+def run(settings: Settings, cache: Path, log: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Train both by turns, epoch by epoch, and score them on the test set.
 
     Of each: `laps`, where it stood after an epoch (processor seconds so far, BLEU on dev pairs),
     and the pieces of a training source on average as `tokens`.
@@ -158,14 +157,14 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> list[di
     }
     laps: dict[str, list[dict[str, float]]] = {name: [] for name in runs}
     sources, references = zip(*dev[: settings.eval_pairs], strict=True)
-    for number, (name, training) in itertools.product(range(settings.epochs), runs.items()):
-        loss, seconds = training.epoch(number), training.seconds
-        score = bleu(translations(training.model, data.tokenizer, sources), references)
+    for epoch, (name, training) in itertools.product(range(settings.epochs), runs.items()):
+        loss, seconds = training.train_epoch(epoch), training.seconds
+        score = bleu(translate(training.model, data.tokenizer, sources), references)
         laps[name].append({"seconds": seconds, "loss": loss, "bleu": score})
-        tell(f"{name}, epoch {number + 1} of {settings.epochs}: {seconds:.1f} s of training, "
-             f"loss {loss:.3f}, BLEU {score:.1f}")  # fmt: skip
+        log(f"{name}, epoch {epoch + 1} of {settings.epochs}: {seconds:.1f} s of training, "
+            f"loss {loss:.3f}, BLEU {score:.1f}")  # fmt: skip
     sources, references = zip(*test, strict=True)
-    found = {name: translations(run.model, data.tokenizer, sources) for name, run in runs.items()}
+    found = {name: translate(run.model, data.tokenizer, sources) for name, run in runs.items()}
     return [
         {
             "name": name,
@@ -182,13 +181,12 @@ def run(settings: Settings, cache: Path, tell: Callable[[str], None]) -> list[di
 @one_thread()
 @torch.inference_mode()
 def reading_time(lengths: Sequence[int], repeats: int = 15) -> dict[str, list[float]]:
-    """Processor milliseconds to read one sentence of each length."""
-    random = torch.Generator().manual_seed(1)
-    milliseconds: dict[str, list[float]] = {}
-    for name, model in models(Settings().vocab_size).items():
-        reader: Any = model.eval()
-        milliseconds[name] = []
+    """Return the processor milliseconds that each model takes to encode a sentence by length."""
+    rng, vocab_size = torch.Generator().manual_seed(1), Settings().vocab_size
+    times: dict[str, list[float]] = {}
+    for name, model in models(vocab_size).items():
+        encode, times[name] = cast(Any, model.eval()).encode, []
         for length in lengths:
-            src = torch.randint(N_SPECIAL, Settings().vocab_size, (1, length), generator=random)
-            milliseconds[name].append(least_ms(partial(reader.encode, src), repeats))
-    return milliseconds
+            src = torch.randint(N_SPECIAL, vocab_size, (1, length), generator=rng)
+            times[name].append(min_cpu_ms(partial(encode, src), repeats))
+    return times

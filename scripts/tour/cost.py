@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from scripts.tour.comparison import least_ms, one_thread
+from scripts.tour.comparison import min_cpu_ms, one_thread
 from transformer.config import ModelConfig, model_config
 from transformer.model import KV, EncoderLayer, attention_weights
 
@@ -17,12 +17,12 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048)
 
 
 def layer_config() -> ModelConfig:
-    """The layer that is measured: the paper's."""
+    """Return the configuration of the layer that is measured: the paper's."""
     return model_config("base", vocab_size=5)
 
 
 def counted(length: int) -> dict[str, int]:
-    """Multiplications of an encoder layer: what each position, and what each pair of them costs."""
+    """Count the multiplications of an encoder layer for its positions and for pairs of them."""
     config = layer_config()
     d_model, d_ff = config.d_model, config.d_ff
     return {
@@ -33,14 +33,14 @@ def counted(length: int) -> dict[str, int]:
 
 
 def break_even() -> int:
-    """The length at which pairs cost as much as positions: 2 D + d_ff."""
+    """Return the length at which pairs cost as much as positions: 2 D + d_ff."""
     return 2 * layer_config().d_model + layer_config().d_ff
 
 
 @one_thread()
 @torch.inference_mode()
 def timed(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
-    """Processor milliseconds for what every position, and every pair of them, costs."""
+    """Measure the processor milliseconds of all positions, and of all pairs of them."""
     torch.manual_seed(1)
     layer = EncoderLayer(layer_config()).eval()
     attend = layer.self_attention
@@ -48,8 +48,8 @@ def timed(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
     for length in lengths:
         x = torch.randn(1, length, layer_config().d_model)
         query, kv = attend._split(attend.query(x)), attend.kv(x)
-        rows["each"].append(least_ms(partial(_each, layer, x), repeats))
-        rows["pairs"].append(least_ms(partial(_pairs, query, kv), repeats))
+        rows["each"].append(min_cpu_ms(partial(_each, layer, x), repeats))
+        rows["pairs"].append(min_cpu_ms(partial(_pairs, query, kv), repeats))
     return rows
 
 

@@ -25,7 +25,7 @@ SHOWN = 6  # test images that are drawn
 
 
 def patches(images: Tensor) -> Tensor:
-    """Cuts squares out of the images, row by row: (B, 64) -> (B, P, C)."""
+    """Cut squares out of the images, row by row: (B, 64) -> (B, P, C)."""
     rows = images.view(-1, SIDE // PATCH, PATCH, SIDE // PATCH, PATCH)
     return rows.transpose(2, 3).reshape(-1, N_PATCHES, PATCH * PATCH)
 
@@ -45,18 +45,18 @@ class PatchClassifier(nn.Module):
         return self.classify(x.relu().flatten(1))
 
     def weights(self, images: Tensor) -> Tensor:
-        """Which patch looks at which: (B, 64) -> (B, P, P)."""
+        """Return which patch looks at which: (B, 64) -> (B, P, P)."""
         x = patches(images)
         return self.attention.weights(x, self.attention.kv(x))[:, 0]
 
 
 def perceptron() -> nn.Module:
-    """One hidden layer as wide as the input."""
+    """Return a network with one hidden layer as wide as the input."""
     return nn.Sequential(nn.Linear(N_PIXELS, N_PIXELS), nn.ReLU(), nn.Linear(N_PIXELS, N_CLASSES))
 
 
 def load() -> tuple[Tensor, Tensor]:
-    """The pixels in 0 ... 1 and the digits: -> (N, 64), (N,)."""
+    """Load the pixels in 0 ... 1 and the digits: -> (N, 64), (N,)."""
     try:
         from sklearn import datasets
     except ImportError as error:
@@ -68,7 +68,7 @@ def load() -> tuple[Tensor, Tensor]:
 
 
 def fit(model: nn.Module, images: Tensor, labels: Tensor, steps: int) -> nn.Module:
-    """Trains on random batches with Adam, its rate falling to zero along a cosine."""
+    """Train on random batches with Adam, its rate falling to zero along a cosine."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for _ in range(steps):
@@ -81,7 +81,7 @@ def fit(model: nn.Module, images: Tensor, labels: Tensor, steps: int) -> nn.Modu
 
 
 def classify(steps: int = STEPS) -> dict[str, Any]:
-    """Trains each on three quarters of the images, once for each seed, and tests on the rest.
+    """Train each classifier on three quarters of the images for each seed; test on the rest.
 
     `accuracy` on the test images is in per cent, one for each seed; the images shown are
     (SHOWN, 64), and `weights` (SHOWN, P) is the mean weight that each patch gets.

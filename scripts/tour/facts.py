@@ -1,4 +1,4 @@
-"""Everything that the templates show, by the name that they ask for."""
+"""Everything that the templates show, by the names that they use."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ N_TEXTS = 200  # of the development set, for the units of stop 10
 
 
 def released(model: str | None) -> tuple[Translator, str]:
-    """The model from Spanish to English, and the SHA-256 of its weights."""
+    """Load the model from Spanish to English; return also the SHA-256 of its weights."""
     directions = load(model, device="cpu", compute_type="float32", guard=False)
     folder = find_checkpoint(directions.folders[LANGS])
     digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
@@ -32,21 +32,21 @@ def released(model: str | None) -> tuple[Translator, str]:
 
 @torch.inference_mode()
 def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
-    """Asks the lessons, the source and the model; `trained` is what took longer."""
+    """Collect the facts of the lessons, the source and the model; `trained` took longer."""
     translator, digest = released(model)
-    network_, walked = translator.model, insight.trace(translator, walk.SENTENCE)
+    model_, walked = translator.model, insight.trace(translator, walk.SENTENCE)
     texts = [pair[0] for pair in read_pairs(comparison.Settings().dev, *LANGS)][:N_TEXTS]
     return {
         "digest": digest,
         "model_name": Path(translator.name).name,
         "lessons": lessons.worked(),
         "walk": walk.walk(translator),
-        "real": trained_model.real_attention(network_, walked),
-        "stack": trained_model.stack(network_),
-        "norms": trained_model.norms(network_, walked),
-        "off": trained_model.switched_off(translator, walked),
+        "real": trained_model.real_attention(model_, walked),
+        "stack": trained_model.stack(model_),
+        "norms": trained_model.norms(model_, walked),
+        "off": trained_model.ablations(translator, walked),
         "units": trained_model.units(translator, walked, texts),
-        "stepped": insight.trace(translator, trained_model.STEPPED),
+        "stepped": insight.trace(translator, trained_model.STEPS_SENTENCE),
         "looks": trained_model.looks(translator),
         "counted": {length: cost.counted(length) for length in cost.LENGTHS},
         "break_even": cost.break_even(),
@@ -58,7 +58,7 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def codes() -> dict[str, Markup]:
-    """The lines of the source that each stop shows."""
+    """Return the lines of the source that each stop shows."""
     weights, many = network.attention_weights, network.MultiHeadAttention
     shown: dict[str, Sequence[tuple[Any, str, str]]] = {
         "hard": [(weights, "if mask is not None", "return")],

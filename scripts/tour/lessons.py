@@ -23,13 +23,13 @@ TINY = -1e-9  # what a well-known notebook fills masked places with, by a slip
 
 
 def mixture(weights: Tensor, values: Tensor) -> dict[str, list[list[float]]]:
-    """Attention weights and vectors: -> A, X and A X."""
+    """Return attention weights A, vectors X, and the mixture A X."""
     mixed = weights @ values  # (Q, C)
     return {"a": weights.tolist(), "x": values.tolist(), "y": mixed.tolist()}
 
 
 def worked() -> dict[str, Any]:
-    """Stops 1 to 5 and 7, as they can be checked by hand."""
+    """Compute stops 1 to 5 and 7, as they can be checked by hand."""
     itself, first = torch.eye(3, dtype=torch.bool), torch.tensor([[True, False, False]])
     wanted = torch.full((3, 3), 0.1).fill_diagonal_(0.8)
     query = wanted.log() * math.sqrt(3)  # against unit vectors: the scores are those logarithms
@@ -53,7 +53,7 @@ def worked() -> dict[str, Any]:
 
 
 def scaled() -> dict[str, list[float]]:
-    """Stop 5: two scores over 64 channels, undivided and divided, and their softmax."""
+    """Compute stop 5: two scores over 64 channels, undivided and divided, and their softmax."""
     query, key = torch.ones(1, 64), torch.tensor([[1.75], [1.5]]).expand(2, 64)
     scores = query @ key.T
     shown = {
@@ -66,10 +66,10 @@ def scaled() -> dict[str, list[float]]:
 
 
 def heads(attention: MultiHeadAttention, words: Tensor) -> tuple[Tensor, Tensor, float]:
-    """Stop 6: slices, attends, joins and projects head by head: (1, Q, D) -> 2 x (H, Q, Q).
+    """Compute stop 6, attention head by head: (1, Q, D) -> 2 x (H, Q, Q).
 
-    The weights, what they would be without the division by sqrt(C), and how far this is from all
-    heads at once.
+    Returns the weights, those without the division by sqrt(C), and the largest difference of the
+    output from that of all heads at once.
     """
     query, key, value = attention.query(words), attention.key(words), attention.value(words)
     width, parts, undivided = words.size(-1) // attention.n_heads, [], []
@@ -85,7 +85,7 @@ def heads(attention: MultiHeadAttention, words: Tensor) -> tuple[Tensor, Tensor,
 
 
 def masks() -> dict[str, Any]:
-    """Stop 7: five positions, the last of them padding; masked, and filled with -1e-9 by a slip."""
+    """Compute stop 7: five positions, the last padding; masked, and filled with -1e-9 by a slip."""
     ids = torch.tensor([[5, 6, 7, 8, PAD_ID]])
     may_look = causal_mask(5, 5) & padding_mask(ids, PAD_ID)[0, 0]
     scores = TABLE @ TABLE.T
@@ -100,7 +100,7 @@ def masks() -> dict[str, Any]:
 
 
 def quiz() -> dict[str, list[float]]:
-    """The numbers of the answers to some exercises."""
+    """Compute the answers to some exercises."""
     half = torch.tensor([[0.5, 0.5, 0.0]])
     state = torch.tensor([[0.0, 1.0]])
     steep = attention_weights(2 * X * math.sqrt(2), 2 * X)  # stop 3 with X twice as long

@@ -25,12 +25,12 @@ FOLDER = Path(__file__).resolve().parent / "templates"
 ROOT = FOLDER.parents[2]
 LANGUAGES = ("es", "en")
 MATHML = "http://www.w3.org/1998/Math/MathML"
-MARKS = {Token.Comment: "note", Token.Literal: "value", Token.Keyword: "word",
+TOKEN_CLASSES = {Token.Comment: "note", Token.Literal: "value", Token.Keyword: "word",
          Token.Operator.Word: "word"}  # fmt: skip
 
 
 def formulas() -> dict[str, Markup]:
-    """Each formula as display MathML, by its id."""
+    """Return each formula as display MathML, by its id."""
     ET.register_namespace("", MATHML)
     shown = {}
     for formula in ET.parse(FOLDER / "formulas.xml").getroot():
@@ -43,15 +43,15 @@ def formulas() -> dict[str, Markup]:
 
 
 def snippet(thing: Any, first: str = "", last: str = "") -> Markup:
-    """Lines of a class's or function's source as they stand in the file, with where that is.
+    """Show lines of a class's or function's source as they stand in the file, and its name.
 
     From the line that holds `first` to the next that holds `last`; without them from the
-    beginning, or to the end. A ValueError where the source holds them no longer.
+    beginning, or to the end. ValueError where the source holds them no longer.
     """
     thing = inspect.unwrap(thing)
     lines, _ = inspect.getsourcelines(thing)
-    begin = _line(lines, first, 0) if first else 0
-    end = _line(lines, last, begin) if last else len(lines) - 1
+    begin = _find_line(lines, first, 0) if first else 0
+    end = _find_line(lines, last, begin) if last else len(lines) - 1
     path = Path(str(inspect.getsourcefile(thing))).resolve()
     code = textwrap.dedent("".join(lines[begin : end + 1])).rstrip()
     return Markup(
@@ -60,7 +60,7 @@ def snippet(thing: Any, first: str = "", last: str = "") -> Markup:
     )
 
 
-def _line(lines: Sequence[str], text: str, start: int) -> int:
+def _find_line(lines: Sequence[str], text: str, start: int) -> int:
     for number in range(start, len(lines)):
         if text in lines[number]:
             return number
@@ -68,46 +68,48 @@ def _line(lines: Sequence[str], text: str, start: int) -> int:
 
 
 def highlight(code: str) -> str:
-    """Python with its comments, strings, numbers and keywords marked."""
+    """Mark up Python with its comments, strings, numbers and keywords."""
     shown = []
-    for mark, tokens in itertools.groupby(PythonLexer(stripnl=False).get_tokens(code), _mark):
+    for mark, tokens in itertools.groupby(
+        PythonLexer(stripnl=False).get_tokens(code), _token_class
+    ):
         text = escape("".join(text for _, text in tokens), quote=False)
         shown.append(f'<i class="{mark}">{text}</i>' if mark else text)
     return "".join(shown).removesuffix("\n")
 
 
-def _mark(token: tuple[Any, str]) -> str:
-    return next((name for kind, name in MARKS.items() if token[0] in kind), "")
+def _token_class(token: tuple[Any, str]) -> str:
+    return next((name for kind, name in TOKEN_CLASSES.items() if token[0] in kind), "")
 
 
 def number(value: float, digits: int = 0) -> str:
-    """So many digits after the point, commas at thousands, a real minus sign, no minus zero."""
+    """Format a number: digits after the point, commas at thousands, a real minus, no minus zero."""
     shown = f"{value:,.{digits}f}"
     return shown.replace("-", "−") if float(shown.replace(",", "")) else shown.lstrip("-")
 
 
 @jinja2.pass_context
 def _number(context: jinja2.runtime.Context, value: float, digits: int = 0) -> str:
-    """As `number`; in Spanish, where a comma may be a decimal sign, with narrow spaces."""
+    """Format as `number`; in Spanish, where a comma may be a decimal sign, with narrow spaces."""
     shown = number(value, digits)
     return shown.replace(",", "\u202f") if context["lang"] == "es" else shown
 
 
-def readable(piece: str) -> str:
-    """A piece of the vocabulary for a reader: what goes on with a word begins with a dash."""
+def display_piece(piece: str) -> str:
+    """Show a piece of the vocabulary: one that continues a word begins with a dash."""
     if piece.startswith("▁"):
         return piece.removeprefix("▁") or "▁"
     return f"–{piece}" if piece.isalnum() else piece
 
 
-def ceiling(value: float) -> float:
-    """The end of an axis: the next of 1, 2, 4, 6, 8, 10 at the power of ten of a value."""
+def axis_end(value: float) -> float:
+    """Return the end of an axis: the next of 1, 2, 4, 6, 8, 10 at the power of ten of a value."""
     power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
     return next(step * power for step in (1, 2, 4, 6, 8, 10) if step * power >= value)
 
 
 def pages(facts: Mapping[str, Any]) -> dict[str, str]:
-    """The page of each language; a UserError where a template asks for what is not there."""
+    """Render the page of each language; UserError where a template asks for a missing fact."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         undefined=jinja2.StrictUndefined,
@@ -115,7 +117,7 @@ def pages(facts: Mapping[str, Any]) -> dict[str, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"n": _number, "readable": readable, "ceiling": ceiling}
+    environment.filters |= {"n": _number, "readable": display_piece, "ceiling": axis_end}
     try:
         return {
             lang: environment.get_template(f"{lang}.html").render(

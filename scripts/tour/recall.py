@@ -14,11 +14,11 @@ from transformer.model import MultiHeadAttention
 KINDS, LONGEST, WIDTH = 16, 32, 64
 STEPS = {"attention": 500, "gru": 4000}  # of training
 BATCH, RATE, SEED = 128, 3e-3, 1
-ASKED = 500  # lists for each distance
+N_LISTS = 500  # lists for each distance
 
 
 class Reader(nn.Module):
-    """Reads a list by attention or by a GRU, and answers."""
+    """A network that reads a list by attention or by a GRU, and answers."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Reader(nn.Module):
 
 
 def fit(kind: str, steps: int) -> Reader:
-    """Trains on new lists of all lengths with Adam, its rate falling to zero along a cosine."""
+    """Train on new lists of all lengths with Adam, its rate falling to zero along a cosine."""
     torch.manual_seed(SEED)
     reader = Reader(kind)
     optimizer = torch.optim.Adam(reader.parameters(), lr=RATE)
@@ -46,7 +46,7 @@ def fit(kind: str, steps: int) -> Reader:
     for _ in range(steps):
         symbols = torch.randint(KINDS, (BATCH, int(torch.randint(1, LONGEST + 1, ()))))
         back = torch.randint(symbols.size(1), (BATCH,))
-        F.cross_entropy(reader(symbols, back), asked_for(symbols, back)).backward()
+        F.cross_entropy(reader(symbols, back), symbol_back(symbols, back)).backward()
         nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -54,20 +54,20 @@ def fit(kind: str, steps: int) -> Reader:
     return reader.eval()
 
 
-def asked_for(symbols: Tensor, back: Tensor) -> Tensor:
-    """The symbols that stand so many places before the last: (B, N), (B) -> (B)."""
+def symbol_back(symbols: Tensor, back: Tensor) -> Tensor:
+    """Return the symbols that stand so many places before the last: (B, N), (B) -> (B)."""
     return symbols.gather(1, symbols.size(1) - 1 - back[:, None])[:, 0]
 
 
 def recall() -> dict[str, list[float]]:
-    """Right answers in per cent to what stands 0, 1, ... places before the last symbol."""
+    """Return the per cent of right answers to what stands 0, 1, ... places before the last."""
     right: dict[str, list[float]] = {}
     for kind, steps in STEPS.items():
         reader, right[kind] = fit(kind, steps), []
-        symbols = torch.randint(KINDS, (ASKED, LONGEST))
+        symbols = torch.randint(KINDS, (N_LISTS, LONGEST))
         for back in torch.arange(LONGEST):
-            asked = back.expand(ASKED)
+            asked = back.expand(N_LISTS)
             with torch.no_grad():
-                is_right = reader(symbols, asked).argmax(1) == asked_for(symbols, asked)
-            right[kind].append(100 * int(is_right.sum()) / ASKED)
+                is_right = reader(symbols, asked).argmax(1) == symbol_back(symbols, asked)
+            right[kind].append(100 * int(is_right.sum()) / N_LISTS)
     return right

@@ -20,14 +20,14 @@ from transformer.model import attention_weights
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecurrentState:
-    """All that decoding carries from one step to the next: a summary, not the past itself."""
+    """What decoding carries from one step to the next: a summary, not the past itself."""
 
     memory: Tensor  # (B, S, D)
     memory_mask: Tensor  # (B, 1, S)
     hidden: tuple[Tensor, ...]  # per decoder layer: (1, B, D)
 
     def select(self, rows: Tensor) -> "RecurrentState":
-        """The named batch rows, in that order."""
+        """Return the batch rows in that order."""
         hidden = tuple(layer[:, rows] for layer in self.hidden)
         return RecurrentState(self.memory[rows], self.memory_mask[rows], hidden)
 
@@ -49,9 +49,9 @@ class Recurrent(nn.Module):
             dropout=config.dropout if config.n_encoder_layers > 1 else 0.0,
         )  # fmt: skip
         self.bridge = nn.Linear(d_model, d_model * config.n_decoder_layers)
-        self.asking = nn.GRU(d_model, d_model, batch_first=True)
+        self.lower = nn.GRU(d_model, d_model, batch_first=True)
         self.query = nn.Linear(d_model, d_model)
-        self.writing = nn.ModuleList(
+        self.upper = nn.ModuleList(
             nn.GRU(2 * d_model, d_model, batch_first=True) for _ in range(n_upper)
         )
         self.out = nn.Linear(2 * d_model, d_model)
@@ -61,7 +61,7 @@ class Recurrent(nn.Module):
         return self.dropout(self.embedding(ids) * self.config.d_model**0.5)
 
     def encode(self, src: Tensor) -> RecurrentState:
-        """Reads the source in both directions, one token after the other: (B, S) -> state."""
+        """Read the source in both directions, one token after the other: (B, S) -> state."""
         mask = src != PAD_ID
         packed = pack_padded_sequence(
             self._embed(src), mask.sum(1), batch_first=True, enforce_sorted=False
@@ -73,11 +73,11 @@ class Recurrent(nn.Module):
         return RecurrentState(self.dropout(memory), mask[:, None], start)
 
     def read(self, tgt: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """Reads the next target tokens, one after the other: (B, T) -> (B, T, D), new state."""
-        x, last = self.asking(self._embed(tgt), state.hidden[0].contiguous())  # (B, T, D)
+        """Read the next target tokens, one after the other: (B, T) -> (B, T, D), new state."""
+        x, last = self.lower(self._embed(tgt), state.hidden[0].contiguous())  # (B, T, D)
         weights = attention_weights(self.query(x), state.memory, state.memory_mask)  # (B, T, S)
         context, hidden = weights @ state.memory, [last]
-        for before, layer in zip(state.hidden[1:], self.writing, strict=True):
+        for before, layer in zip(state.hidden[1:], self.upper, strict=True):
             y, last = layer(torch.cat([self.dropout(x), context], -1), before.contiguous())
             x = x + y
             hidden.append(last)
@@ -85,6 +85,6 @@ class Recurrent(nn.Module):
         return self.dropout(x), dataclasses.replace(state, hidden=tuple(hidden))
 
     def decode(self, tgt: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """What may follow each of the next target tokens: (B, T) -> (B, T, V), new state."""
+        """Return the logits after each target token: (B, T) -> (B, T, V), new state."""
         x, state = self.read(tgt, state)
         return F.linear(x, self.embedding.weight), state

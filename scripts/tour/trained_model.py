@@ -24,18 +24,18 @@ from transformer.text.tokenizer import Word
 from transformer.translation.translator import Translator
 
 # The sentence of stop 12, from Spanish, where nothing stands for "it".
-TIRED = "El animal no cruzó la calle porque estaba demasiado cansado."
-FORCED = "The animal didn't cross the street because it was too tired."
-STEPPED = "¿Dónde está la biblioteca?"
+EXAMPLE = "El animal no cruzó la calle porque estaba demasiado cansado."
+FORCED_TRANSLATION = "The animal didn't cross the street because it was too tired."
+STEPS_SENTENCE = "¿Dónde está la biblioteca?"
 PAPER_VOCABULARY = 37_000
 PAPER_MILLIONS = {"base": 65, "big": 213}  # its table 3
 KINDS = ("embedding", "self_attention", "cross_attention", "feed_forward", "norm")
-NAMED = 0.4  # of a head's attention, from which on it has the name of what gets it
-N_UNITS, N_WORDS = 3, 8
+MIN_SHARE = 0.4  # of a head's attention, from which on it has the name of what gets it
+N_UNITS, N_PIECES = 3, 8
 
 
 def parameters_by_part(model: nn.Module) -> dict[str, int]:
-    """How many parameters there are of each kind, and in all, and how many are biases."""
+    """Count the parameters of each kind and in all, and the biases."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         kind = next((kind for kind in KINDS if kind in name), "positions")
@@ -45,7 +45,7 @@ def parameters_by_part(model: nn.Module) -> dict[str, int]:
 
 
 def paper() -> dict[str, Any]:
-    """The paper's two models with its vocabulary, counted, beside what it says of them."""
+    """Count the paper's two models with its vocabulary, beside what it states of them."""
     shown = {}
     for preset, millions in PAPER_MILLIONS.items():
         with torch.device("meta"):
@@ -66,7 +66,7 @@ def paper() -> dict[str, Any]:
 
 
 def stack(model: Transformer) -> dict[str, Any]:
-    """Stop 9: counts and compares the layers."""
+    """Compute stop 9: the parameters, and the likeness of the layers."""
     rows = torch.stack([
         torch.cat([p.flatten().float() for n, p in layer.named_parameters() if "norm" not in n])
         for layer in model.encoder
@@ -82,7 +82,7 @@ def stack(model: Transformer) -> dict[str, Any]:
 
 
 def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
-    """Stops 5 to 8: the first encoder layer on the sentence of the walk."""
+    """Compute stops 5 to 8: the first encoder layer on the sentence of the walk."""
     layer = cast(EncoderLayer, model.encoder[0])
     src = source_batch([traced.source_ids[:-1]])
     pre = model.config.norm == "pre"
@@ -111,24 +111,24 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
         "shuffled": bound(
             float((attended(plain[:, order])[:, order] - attended(plain)).abs().max())
         ),
-        "shuffled_codes": _change(moved, attended(x)),
+        "shuffled_codes": _relative_change(moved, attended(x)),
         "padded": bound(float((masked - own).abs().max())),
-        "padding_seen": _change(unmasked, own),
+        "padding_seen": _relative_change(unmasked, own),
     }
 
 
 def bound(difference: float) -> float:
-    """A power of ten, 1e-5 at least, that a difference by rounding stays below on any machine."""
+    """Return a power of ten, 1e-5 at least, that a rounding difference stays below anywhere."""
     return float(10.0 ** max(-5, math.ceil(math.log10(max(difference, 1e-9)))))
 
 
-def _change(x: Tensor, of: Tensor) -> float:
-    """How far vectors have moved, as a share of their length."""
+def _relative_change(x: Tensor, of: Tensor) -> float:
+    """Return how far vectors have moved, as a share of their length."""
     return float(((x - of).norm(dim=-1) / of.norm(dim=-1)).mean())
 
 
 def norms(model: Transformer, traced: Trace) -> list[tuple[float, float]]:
-    """Stop 10: how large the numbers of a vector are before and after each norm of the encoder.
+    """Compute stop 10: the size of the vectors before and after each norm of the encoder.
 
     The root of the mean square, over the pieces; one pair for each norm.
     """
@@ -138,16 +138,18 @@ def norms(model: Transformer, traced: Trace) -> list[tuple[float, float]]:
         before, after = (float(x.pow(2).mean(-1).sqrt().mean()) for x in (inputs[0], output))
         sizes.append((before, after))
 
-    with _hooked(model, lambda name: name.startswith("encoder") and name.endswith("norm"), watch):
+    with _forward_hooks(
+        model, lambda name: name.startswith("encoder") and name.endswith("norm"), watch
+    ):
         model.encode(source_batch([traced.source_ids[:-1]]))
     return sizes
 
 
 @contextlib.contextmanager
-def _hooked(
+def _forward_hooks(
     model: nn.Module, chosen: Callable[[str], object], hook: Callable[..., Any]
 ) -> Iterator[None]:
-    """Calls a hook after the modules of the names chosen; what it returns replaces their output."""
+    """Call a hook after the modules whose names match; what it returns replaces their output."""
     handles = [
         module.register_forward_hook(hook)
         for name, module in model.named_modules()
@@ -160,7 +162,7 @@ def _hooked(
             handle.remove()
 
 
-OFF = {  # what is switched off: the names of its modules
+ABLATED = {  # what is switched off: the names of its modules
     "whole": r"-",
     "positions": r"positions",
     "norm": r".*norm",
@@ -171,26 +173,26 @@ OFF = {  # what is switched off: the names of its modules
 }
 
 
-def _nothing(*call: Any) -> Tensor:
+def _zeros(*call: Any) -> Tensor:
     return torch.zeros_like(call[-1])
 
 
-def _unchanged(*call: Any) -> Tensor:
+def _identity(*call: Any) -> Tensor:
     return cast(Tensor, call[1][0])
 
 
-def switched_off(translator: Translator, traced: Trace) -> dict[str, tuple[str, float]]:
-    """Stop 10: what becomes of a sentence without a part of the model.
+def ablations(translator: Translator, traced: Trace) -> dict[str, tuple[str, float]]:
+    """Compute stop 10: what becomes of a sentence without a part of the model.
 
-    The translation, and the probability that the rest gives to a piece of the whole model's
+    Returns the translation, and the probability that the rest gives to a piece of the whole model's
     translation (the geometric mean).
     """
     model, rows = translator.model, {}
     src = source_batch([traced.source_ids[:-1]])
     read, wanted = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]]), list(traced.target_ids)
-    for name, pattern in OFF.items():
+    for name, pattern in ABLATED.items():
         chosen = re.compile(pattern).fullmatch
-        with _hooked(model, chosen, _unchanged if name == "norm" else _nothing):
+        with _forward_hooks(model, chosen, _identity if name == "norm" else _zeros):
             shares = model(src, read)[0].log_softmax(-1)[range(len(wanted)), wanted]
             ids = greedy_search(model, src)[0].ids
         rows[name] = translator.tokenizer.decode(ids), float(shares.mean().exp())
@@ -198,7 +200,7 @@ def switched_off(translator: Translator, traced: Trace) -> dict[str, tuple[str, 
 
 
 def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[str, Any]:
-    """Stop 10: what units of the first feed-forward network answer to.
+    """Compute stop 10: which pieces excite units of the first feed-forward network.
 
     Those that the word followed excites most beside their mean over the texts, each with the
     pieces of the texts that excite it most.
@@ -208,7 +210,7 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
     activation, answers = layer.feed_forward.activation, []
     row = find_word(traced.source_words, FOLLOWED).first
     src = source_batch([list(traced.source_ids[:-1]), *map(translator.source_ids, texts)])
-    with _hooked(activation, lambda name: True, lambda *call: answers.append(call[-1])):
+    with _forward_hooks(activation, lambda name: True, lambda *call: answers.append(call[-1])):
         layer(model.embed(src), (src != PAD_ID)[:, None, None])
     hidden, kept = answers[0][1:], src[1:] != PAD_ID
     ids, values = src[1:][kept].tolist(), hidden[kept]  # (N,), (N, F)
@@ -219,7 +221,7 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
         best: dict[int, float] = {}
         for place in values[:, unit].argsort(descending=True).tolist():
             best.setdefault(ids[place], float(values[place, unit]))
-            if len(best) == N_WORDS:
+            if len(best) == N_PIECES:
                 break
         pieces = translator.tokenizer.pieces(list(best))
         shown.append((unit, float(own[unit]), list(zip(pieces, best.values(), strict=True))))
@@ -227,9 +229,9 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
 
 
 def looks(translator: Translator) -> dict[str, Any]:
-    """Stop 12: the sentence as the model translates it, and with the lessons' translation."""
-    free = trace(translator, TIRED)
-    forced = trace(translator, TIRED, (*translator.tokenizer.encode(FORCED), EOS_ID))
+    """Compute stop 12: the sentence with the model's translation, and with the lessons'."""
+    free = trace(translator, EXAMPLE)
+    forced = trace(translator, EXAMPLE, (*translator.tokenizer.encode(FORCED_TRANSLATION), EOS_ID))
     source, target = free.source_words, forced.target_words
     animal, street, tired = (find_word(source, w) for w in ("animal", "calle", "cansado"))
     it, beast, road = (find_word(target, w) for w in ("it", "animal", "street"))
@@ -243,8 +245,8 @@ def looks(translator: Translator) -> dict[str, Any]:
         "free": free,
         "forced": forced,
         "read": read,
-        "encoder": tie(free.encoder, tired.first, animal, street),
-        "decoder": tie(forced.decoder, it.first, *later),
+        "encoder": strongest_head(free.encoder, tired.first, animal, street),
+        "decoder": strongest_head(forced.decoder, it.first, *later),
         "chance": forced.probabilities[it.first],
         "choices": [(c.piece, c.probability) for c in forced.steps[it.first][:5]],
         "cross_layer": layer + 1,
@@ -255,8 +257,8 @@ def looks(translator: Translator) -> dict[str, Any]:
     }
 
 
-def tie(maps: Tensor, row: int, to: Word, rival: Word) -> dict[str, Any]:
-    """(L, H, Q, K) -> the head with most weight from the row to a word, and a rival beside it."""
+def strongest_head(maps: Tensor, row: int, to: Word, rival: Word) -> dict[str, Any]:
+    """Find the head with most weight from the row to a word, and to its rival: (L, H, Q, K)."""
     wanted = maps[:, :, row, to.first : to.last].sum(-1)  # (L, H)
     other = maps[:, :, row, rival.first : rival.last].sum(-1)
     own = int(wanted.argmax())
@@ -274,7 +276,7 @@ def tie(maps: Tensor, row: int, to: Word, rival: Word) -> dict[str, Any]:
 
 
 def roles(kind: str, maps: Tensor, columns: Sequence[str]) -> list[list[tuple[str, float]]]:
-    """For each layer and head, where most of its attention goes by name, and how much.
+    """Name where most of the attention of each layer and head goes, and how much.
 
     (L, H, Q, K) -> L x H. The first row of the decoder, which sees itself alone, does not count.
     """
@@ -299,6 +301,9 @@ def roles(kind: str, maps: Tensor, columns: Sequence[str]) -> list[list[tuple[st
     names = list(shares)
     best = torch.stack(list(shares.values())).max(0)  # (L, H)
     return [
-        [(names[n] if share >= NAMED else "mixed", share) for n, share in zip(*layer, strict=True)]
+        [
+            (names[n] if share >= MIN_SHARE else "mixed", share)
+            for n, share in zip(*layer, strict=True)
+        ]
         for layer in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]

@@ -30,13 +30,13 @@ N_NEXT = 5  # candidates of a step that are drawn
 
 
 def find_word(words: tuple[Word, ...], text: str) -> Word:
-    """The first word written so, else the middle one: another model may choose other words."""
+    """Return the first word with that text, else the middle one: models choose other words."""
     return next((word for word in words if word.text == text), words[len(words) // 2])
 
 
 @torch.inference_mode()
 def walk(translator: Translator) -> dict[str, Any]:
-    """Every number of the walk, by the name that the templates ask for."""
+    """Compute every number of the walk, by the names that the templates use."""
     traced = trace(translator, SENTENCE)
     row = find_word(traced.source_words, FOLLOWED).first
     layer = best_alignment_layer(traced.cross)
@@ -58,7 +58,7 @@ def walk(translator: Translator) -> dict[str, Any]:
 
 
 def reading(model: Transformer, traced: Trace, row: int) -> dict[str, Any]:
-    """The encoder: vectors, then the first layer part by part, for the word of that row."""
+    """Follow the encoder: vectors, then the first layer part by part, for the word of that row."""
     layer = cast(EncoderLayer, model.encoder[0])
     attend, pre = layer.self_attention, model.config.norm == "pre"
     src = source_batch([traced.source_ids[:-1]])
@@ -67,45 +67,45 @@ def reading(model: Transformer, traced: Trace, row: int) -> dict[str, Any]:
     x = embedded + codes
     read = layer.self_residual.norm(x) if pre else x
     query, kv = attend._split(attend.query(read[None]))[0], attend.kv(read[None])
-    head = most_outward(attend.weights(read[None], kv)[0], row, traced)
+    head = _most_outward_head(attend.weights(read[None], kv)[0], row, traced)
     key, value = kv.key[0, head], kv.value[0, head]  # (S, C)
     scores = query[head] @ key.T  # (S, S)
     weights = (scores / math.sqrt(key.size(1))).softmax(-1)
     after = layer.self_residual(x[None], lambda y: attend(y, attend.kv(y)))[0]
-    memory = model.encoder_norm(_through(model, x))
+    memory = model.encoder_norm(_run_encoder(model, x))
     return {
         "head": head + 1,
-        "embedded": _few(embedded),
-        "codes": _few(codes),
-        "x": _few(x),
-        "read": _few(read),
+        "embedded": _first_channels(embedded),
+        "codes": _first_channels(codes),
+        "x": _first_channels(x),
+        "read": _first_channels(read),
         "x_mean": float(x[row].mean()),
         "x_std": float(x[row].std(correction=0)),
         "read_std": float(read[row].std(correction=0)),
-        "query": _few(query[head]),
-        "key": _few(key),
-        "value": _few(value),
+        "query": _first_channels(query[head]),
+        "key": _first_channels(key),
+        "value": _first_channels(value),
         "channels": key.size(1),
         "scores": scores[row].tolist(),
         "divided": (scores[row] / math.sqrt(key.size(1))).tolist(),
         "exponentials": (scores[row] / math.sqrt(key.size(1))).exp().tolist(),
         "weights": weights.tolist(),
-        "mixture": _few(weights[row : row + 1] @ value)[0],
+        "mixture": _first_channels(weights[row : row + 1] @ value)[0],
         "layer_heads": traced.encoder[0].tolist(),
-        "after": _few(after),
+        "after": _first_channels(after),
         **_feed(layer, after, row, pre),
-        "memory": _few(memory),
-        **_widest_link(traced, row),
+        "memory": _first_channels(memory),
+        **_strongest_link(traced, row),
     }
 
 
-def most_outward(maps: Tensor, row: int, traced: Trace) -> int:
-    """The head in which the word of a row gives most to a piece of another word: (H, S, S)."""
-    return int(maps[:, row, _others(traced, row)].amax(-1).argmax())
+def _most_outward_head(maps: Tensor, row: int, traced: Trace) -> int:
+    """Return the head in which a row gives most to a piece of another word: (H, S, S) -> int."""
+    return int(maps[:, row, _other_pieces(traced, row)].amax(-1).argmax())
 
 
-def _others(traced: Trace, row: int) -> list[int]:
-    """The pieces of the words, without marks, that the row is no piece of."""
+def _other_pieces(traced: Trace, row: int) -> list[int]:
+    """Return the places of the pieces of all words that the row is not in, without marks."""
     return [
         place
         for word in traced.source_words
@@ -114,9 +114,9 @@ def _others(traced: Trace, row: int) -> list[int]:
     ]
 
 
-def _widest_link(traced: Trace, row: int) -> dict[str, Any]:
-    """The layer and head of the whole encoder where the row gives most to another word."""
-    places = _others(traced, row)
+def _strongest_link(traced: Trace, row: int) -> dict[str, Any]:
+    """Find the layer and head of the encoder where the row gives most to another word."""
+    places = _other_pieces(traced, row)
     best = traced.encoder[:, :, row, places].amax(-1)  # (L, H)
     layer, head = divmod(int(best.argmax()), best.size(1))
     maps = traced.encoder[layer, head]
@@ -130,7 +130,7 @@ def _widest_link(traced: Trace, row: int) -> dict[str, Any]:
 
 
 def _feed(layer: EncoderLayer, x: Tensor, row: int, pre: bool) -> dict[str, Any]:
-    """The feed-forward network of a layer at one row: how many of its units answer."""
+    """Follow the feed-forward network of a layer at one row: how many units are active."""
     feed = layer.feed_forward
     hidden = feed.activation(feed.expand(layer.feed_residual.norm(x) if pre else x))[row]  # (F,)
     strongest = hidden.topk(SHOWN)
@@ -138,12 +138,12 @@ def _feed(layer: EncoderLayer, x: Tensor, row: int, pre: bool) -> dict[str, Any]
         "units": hidden.numel(),
         "awake": int((hidden > 0).sum()),
         "strongest": list(zip(strongest.indices.tolist(), strongest.values.tolist(), strict=True)),
-        "fed": _few(layer.feed_residual(x[None], feed)[0])[row],
+        "fed": _first_channels(layer.feed_residual(x[None], feed)[0])[row],
     }
 
 
-def _through(model: Transformer, x: Tensor) -> Tensor:
-    """(S, D) -> (S, D), what the last encoder layer says."""
+def _run_encoder(model: Transformer, x: Tensor) -> Tensor:
+    """Run all encoder layers: (S, D) -> (S, D)."""
     mask = torch.ones(1, 1, 1, len(x), dtype=torch.bool)
     x = x[None]
     for layer in model.encoder:
@@ -152,7 +152,7 @@ def _through(model: Transformer, x: Tensor) -> Tensor:
 
 
 def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
-    """The decoder at one step: what it has read, looks at, and thinks likely next."""
+    """Follow the decoder at one step: what it has read, looks at, and finds likely next."""
     state = model.encode(source_batch([traced.source_ids[:-1]]))
     read = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]])
     output, _ = model.read(read, state)
@@ -160,9 +160,9 @@ def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
     best = logits.topk(N_NEXT)
     layer = cast(DecoderLayer, model.decoder[0])
     x = model.embed(read)
-    asked = layer.self_residual.norm(x) if model.config.norm == "pre" else x
-    query = _query(layer.self_attention, asked)
-    key = layer.self_attention.kv(asked).key[0]
+    normed = layer.self_residual.norm(x) if model.config.norm == "pre" else x
+    query = _query(layer.self_attention, normed)
+    key = layer.self_attention.kv(normed).key[0]
     unmasked = (query @ key.transpose(1, 2) / math.sqrt(key.size(-1))).softmax(-1)  # (H, T, T)
     before = traced.decoder[0].tril(-1).sum(-1).mean(-1)  # (H,), what goes to earlier pieces
     head = int(before.argmax())
@@ -179,11 +179,11 @@ def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
 
 
 def _query(attend: MultiHeadAttention, x: Tensor) -> Tensor:
-    """(1, L, D) -> (H, L, C)."""
+    """Split the queries into heads: (1, L, D) -> (H, L, C)."""
     return attend._split(attend.query(x))[0]
 
 
-def _few(x: Tensor) -> list[list[float]]:
-    """The first channels of each row."""
+def _first_channels(x: Tensor) -> list[list[float]]:
+    """Return the first channels of each row."""
     rows: list[list[float]] = x[:, :SHOWN].tolist()
     return rows

@@ -10,7 +10,7 @@ from scripts.evaluate_release import (
     judge,
     main,
     read_challenge,
-    rewritten,
+    rewrite_sources,
 )
 from transformer.config import UserError
 from transformer.translation.directions import load
@@ -22,7 +22,7 @@ CASES = read_challenge(ROOT / "data" / "challenge.tsv")
 
 def test_a_slice_is_the_same_pairs_written_in_another_way() -> None:
     pairs = [("¿Qué día es hoy?", "What day is it today?"), ("Hola.", "Hi.")] * 4
-    slices = dict(rewritten(pairs))
+    slices = dict(rewrite_sources(pairs))
     assert slices["capitals"][0] == ("¿QUÉ DÍA ES HOY?", "What day is it today?")
     assert slices["title case"][0][0] == "¿Qué Día Es Hoy?"
     assert slices["no accents, no ¿¡"][0][0] == "Que dia es hoy?"

@@ -74,7 +74,7 @@ def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> N
         paths.append(tmp_path / str(depth))
         checkpoint.save(paths[-1], weights, config, tokenizer, [("es", "en")], "# Of two\n")
     last = checkpoint.load(paths[1])
-    found = checkpoint.average_weights(release.alike(paths, last))
+    found = checkpoint.average_weights(release.matching_weights(paths, last))
     small = checkpoint.load_weights(paths[0])
     for name, tensor in last.model.state_dict().items():
         if name in small:
@@ -82,7 +82,7 @@ def test_a_smaller_model_grows_to_the_shape_of_the_last_one(tmp_path: Path) -> N
     added = "encoder.1.feed_forward.contract.weight"  # zero in the small one as it grows
     assert_close(found[added].float(), last.model.state_dict()[added] / 2)
     with pytest.raises(UserError, match=r"no larger than the last.*n-encoder-layers"):
-        checkpoint.average_weights(release.alike(paths[::-1], checkpoint.load(paths[0])))
+        checkpoint.average_weights(release.matching_weights(paths[::-1], checkpoint.load(paths[0])))
 
 
 def test_models_of_different_vocabularies_have_no_mean(

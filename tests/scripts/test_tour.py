@@ -141,7 +141,7 @@ def test_stop_14_the_two_are_of_about_the_same_size() -> None:
 
 def test_stop_14_attention_finds_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     symbols, back = torch.tensor([[5, 6, 7], [8, 9, 10]]), torch.tensor([0, 2])
-    assert recall.asked_for(symbols, back).tolist() == [7, 8]
+    assert recall.symbol_back(symbols, back).tolist() == [7, 8]
     assert recall.Reader("gru")(symbols, back).shape == (2, recall.KINDS)
     monkeypatch.setattr(recall, "LONGEST", 6)
     monkeypatch.setattr(recall, "STEPS", {"attention": 150})
@@ -161,7 +161,7 @@ def test_stop_13_pairs_grow_with_the_square_and_positions_with_the_length() -> N
 @pytest.fixture(scope="session")
 def found() -> dict[str, Any]:
     """What the command finds now; what is trained or timed is as it was kept."""
-    trained = command.trained(command.RESULTS, Settings())
+    trained = command.trained_facts(command.RESULTS, Settings())
     return facts.collect(None, trained)
 
 
@@ -185,7 +185,7 @@ def test_what_was_trained_was_trained_by_these_settings() -> None:
         for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "timed"),
                              (digits, "classify"), (recall, "recall")):  # fmt: skip
             patch.setattr(module, name, refuse)
-        command.trained(command.RESULTS, Settings())
+        command.trained_facts(command.RESULTS, Settings())
 
 
 def test_the_shipped_pages_are_of_the_released_model(page: str) -> None:
@@ -261,8 +261,8 @@ def test_a_page_loads_nothing_but_what_is_beside_it(page: str) -> None:
     loaded = set(
         re.findall(r'<(?:link|script|img|source|iframe)[^>]*?(?:href|src)="([^"]*)"', page)
     )
-    assert loaded == {*command.BESIDE}
-    for name in command.BESIDE:
+    assert loaded == {*command.ASSETS}
+    for name in command.ASSETS:
         text = (SHIPPED / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!www\.w3\.org)|@import|url\(|\bimport\b", text)
     assert not re.search(r'\sstyle="|<style|\son\w+="|<script>', page)  # a server forbids them
@@ -355,9 +355,9 @@ def test_numbers_pieces_and_axes_are_readable() -> None:
     numbers = {(-0.5, 1): "−0.5", (-0.00001, 4): "0.0000", (-1234.5, 1): "−1,234.5"}
     assert {given: html_page.number(*given) for given in numbers} == numbers
     pieces = {"▁casa": "casa", "ó": "–ó", ".": ".", "▁": "▁"}
-    assert {piece: html_page.readable(piece) for piece in pieces} == pieces
+    assert {piece: html_page.display_piece(piece) for piece in pieces} == pieces
     ends = {0.3: 1, 1: 1, 41: 60, 100: 100, 6100: 8000}
-    assert {value: html_page.ceiling(value) for value in ends} == ends
+    assert {value: html_page.axis_end(value) for value in ends} == ends
 
 
 def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> None:
@@ -368,8 +368,8 @@ def test_results_are_kept_as_long_as_the_settings_are_equal(tmp_path: Path) -> N
         return len(calls)
 
     path = tmp_path / "results.json"
-    assert [command.kept(path, "x", (1, 2), work)["result"] for _ in range(3)] == [1, 1, 1]
-    assert command.kept(path, "x", (1, 3), work)["result"] == 2
+    assert [command.cached(path, "x", (1, 2), work)["result"] for _ in range(3)] == [1, 1, 1]
+    assert command.cached(path, "x", (1, 3), work)["result"] == 2
     record = json.loads(path.read_text(encoding="utf-8"))["x"]
     assert record["result"] == 2
     assert record["machine"]["torch"] == torch.__version__
@@ -397,4 +397,4 @@ def test_the_whole_tour_at_once(
     pages = command.make(None, folder, tmp_path / "results.json", settings)
     assert pages == [folder / f"{lang}.html" for lang in LANGUAGES]
     assert "1 pasada cada uno" in pages[0].read_text(encoding="utf-8")
-    assert {path.name for path in folder.iterdir()} == {*command.BESIDE, "es.html", "en.html"}
+    assert {path.name for path in folder.iterdir()} == {*command.ASSETS, "es.html", "en.html"}

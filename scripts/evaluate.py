@@ -33,18 +33,10 @@ def parser() -> argparse.ArgumentParser:
     add("--output", help="folder of the report (default: evaluation/NAME in the model's folder, "
         "of a released model in the one at hand)")  # fmt: skip
     add("--compare", help="the baseline: a checkpoint, a file of translations, an earlier report")
-    add(
-        "--from",
-        dest="src_lang",
-        type=language_code,
-        help="source language, where there is no checkpoint",
-    )
-    add(
-        "--to",
-        dest="tgt_lang",
-        type=language_code,
-        help="target language, where there is no checkpoint",
-    )
+    add("--from", dest="src_lang", type=language_code,
+        help="source language, where there is no checkpoint")  # fmt: skip
+    add("--to", dest="tgt_lang", type=language_code,
+        help="target language, where there is no checkpoint")  # fmt: skip
     add_device_arguments(flags)
     add("--guard", action="store_true", help="translate with care, as `translate` does by default")
     add("--limit", type=int, help="only the first sentences of each test set")

@@ -23,13 +23,8 @@ def parser() -> argparse.ArgumentParser:
     flags = Parser(description=__doc__)
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
-    add(
-        "--to",
-        dest="target",
-        required=True,
-        choices=get_args(Target),
-        help="the engine; marian is huggingface",
-    )
+    add("--to", dest="target", required=True, choices=get_args(Target),
+        help="the engine; marian is huggingface")  # fmt: skip
     add("--output", dest="folder", required=True, type=Path, metavar="FOLDER",
         help="the folder to write, new or empty")  # fmt: skip
     add("--direction", dest="langs", type=lambda langs: tuple(langs.split("-")), metavar="es-en",
@@ -40,18 +35,12 @@ def parser() -> argparse.ArgumentParser:
     return flags
 
 
-def _sentences(path: Path | None) -> tuple[str, ...]:
-    if path is None:
-        return ()
-    try:
-        return tuple(read_lines(path.open("rb"), str(path)))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
-
-
 def run(args: argparse.Namespace) -> None:
     """Export, and print what the check found."""
-    args.texts = _sentences(args.check)
+    try:
+        args.texts = args.check and tuple(read_lines(args.check.open("rb"), str(args.check)))
+    except OSError as error:
+        raise UserError(f"cannot read {args.check}: {error.strerror}") from error
     agreement = export(from_arguments(ExportRequest, args))
     print(
         f"{args.folder}: {agreement.n_sentences} sentences translated as by the model in float32 "

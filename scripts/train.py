@@ -62,18 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="training corpora")
     add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
     add("--test", nargs="+", default=[], metavar="SOURCE", help="for the report")
-    add(
-        "--from",
-        dest="src_lang",
-        type=language_code,
-        help="source (default: es, or what --fine-tune names has)",
-    )
-    add(
-        "--to",
-        dest="tgt_lang",
-        type=language_code,
-        help="target (default: en, or what --fine-tune names has)",
-    )
+    add("--from", dest="src_lang", type=language_code,
+        help="source (default: es, or what --fine-tune names has)")  # fmt: skip
+    add("--to", dest="tgt_lang", type=language_code,
+        help="target (default: en, or what --fine-tune names has)")  # fmt: skip
     add("--both", action="store_true",
         help="one model for both directions, told by the first source piece")  # fmt: skip
     add("--output", type=Path, help="folder of the run (default: checkpoints/...)")

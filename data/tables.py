@@ -72,9 +72,9 @@ def add_known(lang: str, texts: Iterable[str], fewest: int) -> None:
 
     Only words in small letters: a name is none of the language.
     """
-    table = spelling.table(lang)
+    table = spelling.table_path(lang)
     frequent, others = lzma.decompress(table.read_bytes()).decode().split("\n")
-    known = spelling.Words(
+    known = spelling.WordList(
         {w: i for i, w in enumerate(frequent.split())}, frozenset(others.split())
     )
     counts = Counter(word for text in texts for word in _ALONE.findall(text))
@@ -109,8 +109,8 @@ def accents(texts: Iterable[str]) -> list[str]:
     """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for text in filter(spelling.ACCENTED.search, texts):
-        for word in spelling.ANY_WORD.findall(unicodedata.normalize("NFC", text.lower())):
-            spellings[spelling.plain(word)][word] += 1
+        for word in spelling.WORD.findall(unicodedata.normalize("NFC", text.lower())):
+            spellings[spelling.strip_accents(word)][word] += 1
     best = {key: words.most_common(1)[0] for key, words in spellings.items()}
     return sorted(
         word
@@ -135,17 +135,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     pairs = [pair for spec in args.corpora for pair in read_pairs(spec, "es", "en")]
     spanish, english = zip(*pairs, strict=True)
     if args.table == "trigrams":
-        write(language.TABLE, trigrams(spanish, english))
+        write(language.TRIGRAMS_TABLE, trigrams(spanish, english))
     elif args.table == "accents":
-        write(spelling.ACCENTS, accents(spanish))
+        write(spelling.ACCENTS_TABLE, accents(spanish))
     elif args.table == "people":
-        names.TABLE.write_bytes(lzma.compress("\n".join(people(english)).encode()))
+        names.NAMES_TABLE.write_bytes(lzma.compress("\n".join(people(english)).encode()))
     elif args.table == "known":
         add_known("es", spanish, 1)
         add_known("en", english, 1)
     else:
         for lang, texts in (("es", spanish), ("en", english)):
-            spelling.table(lang).write_bytes(packed(texts))
+            spelling.table_path(lang).write_bytes(packed(texts))
 
 
 if __name__ == "__main__":

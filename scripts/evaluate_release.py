@@ -28,8 +28,8 @@ from transformer.evaluation.analysis import TestSet
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import N_BOOTSTRAP, bleu, scores
 from transformer.flags import add_device_arguments
-from transformer.text.casing import is_shouted
-from transformer.text.placeholders import find as find_tokens
+from transformer.text.casing import is_all_caps
+from transformer.text.placeholders import find_protected as find_tokens
 from transformer.translation.directions import Directions, load
 from transformer.translation.quality_checks import find_issues
 from transformer.translation.translator import TextTranslator, Translation, Translator
@@ -106,7 +106,7 @@ def _form_issues(source: str, translation: Translation) -> tuple[str, ...]:
         wrong.append("changed")
     if re.findall(r"^\s*|\t|\s*$", output) != re.findall(r"^\s*|\t|\s*$", source):
         wrong.append("white space")
-    if is_shouted(source) and not output.isupper():
+    if is_all_caps(source) and not output.isupper():
         wrong.append("small letters")
     return tuple(wrong)
 

@@ -93,7 +93,7 @@ def test_no_sentence_stands_in_two_parts_on_either_side(start: str) -> None:
 
 def test_the_committed_trigrams_are_those_of_the_training_pairs() -> None:
     spanish, english = zip(*rows("train.tsv")[1:], strict=True)
-    written = language.TABLE.read_text(encoding="utf-8").splitlines()
+    written = language.TRIGRAMS_TABLE.read_text(encoding="utf-8").splitlines()
     assert tables.trigrams(spanish, english) == written
 
 
@@ -117,14 +117,14 @@ def test_words_that_someone_wrote_and_that_look_like_slips_are_added(
 ) -> None:
     monkeypatch.setattr(spelling, "table", lambda lang: tmp_path / f"spelling.{lang}.xz")
     for lang in ("es", "en"):
-        spelling.table(lang).write_bytes(tables.packed(["pelo hair"] * 40 + ["raro rare"] * 2))
+        spelling.table_path(lang).write_bytes(tables.packed(["pelo hair"] * 40 + ["raro rare"] * 2))
     pairs, text = tmp_path / "pairs.tsv", tmp_path / "text.txt"
     pairs.write_text("es\ten\nVi una peli, Pello.\tI saw a hairr.\n", encoding="utf-8")
     text.write_text("un pello\n" * 4 + "el pelp\n" * 5, encoding="utf-8")
     tables.main(["known", str(pairs)])
     tables.main(["known-es", str(text)])
     lists = {
-        lang: lzma.decompress(spelling.table(lang).read_bytes()).decode().split("\n")
+        lang: lzma.decompress(spelling.table_path(lang).read_bytes()).decode().split("\n")
         for lang in ("es", "en")
     }
     assert lists["es"] == ["hair pelo", "peli pelp rare raro"]  # "una" is a slip of none

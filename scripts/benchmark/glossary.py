@@ -23,7 +23,7 @@ from transformer.command import Parser, run_command
 from transformer.config import DecodeConfig, Direction, UserError
 from transformer.evaluation.evaluate import read_set, set_names
 from transformer.evaluation.metrics import bleu
-from transformer.text.casing import capitalised
+from transformer.text.casing import capitalize_first
 from transformer.text.glossary import Glossary
 from transformer.translation.directions import Directions, load
 from transformer.translation.quality_checks import count_term, term_pattern
@@ -106,7 +106,7 @@ def insert_targets(case: TestSentence, text: str) -> str:
     """Replace the words of the reference in a text by those of the glossary."""
     for _, reference, target in case.terms:
         for word in {match[0] for match in term_pattern(reference).finditer(text)}:
-            cased = capitalised(target) if word.istitle() else target
+            cased = capitalize_first(target) if word.istitle() else target
             text = re.sub(rf"\b{re.escape(word)}\b", cased, text)
     return text
 

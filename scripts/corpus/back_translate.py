@@ -36,7 +36,7 @@ from transformer.config import BACK_TRANSLATED, COPIED, DecodeConfig, UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import TEXT_SUFFIXES, read_texts
 from transformer.flags import add_device_arguments
-from transformer.text.glossary import Glossary, Terms
+from transformer.text.glossary import Glossary, TermMatcher
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
 
@@ -91,7 +91,7 @@ def find_files(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
     return files
 
 
-def texts_with_terms(texts: Iterable[str], terms: Terms, per_term: int) -> Iterator[str]:
+def texts_with_terms(texts: Iterable[str], terms: TermMatcher, per_term: int) -> Iterator[str]:
     """Yield the texts with a term that fewer than `per_term` of them had before."""
     n_texts: Counter[str] = Counter()
     for text in texts:
@@ -149,7 +149,7 @@ def back_translate(args: argparse.Namespace) -> None:
         texts: Iterator[str] = map(normalize, read_texts(path))
         texts = itertools.islice(texts, 0, None, args.copy or 1)
         if glossary:
-            texts = texts_with_terms(texts, glossary.terms((args.lang, args.to)), args.per_term)
+            texts = texts_with_terms(texts, glossary.matcher((args.lang, args.to)), args.per_term)
         jobs, header = args.jobs if args.command else 1, f"{args.lang}\t{args.to}"
         print(f"{output}: {write_rows(output, header, texts, rows, jobs):,} pairs", flush=True)
 

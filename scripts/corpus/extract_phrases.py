@@ -23,7 +23,7 @@ from transformer.command import Parser, run_command
 from transformer.config import UserError
 from transformer.corpus.cleaning import normalize
 from transformer.corpus.readers import read_pairs, tsv_path, write_tsv
-from transformer.text.casing import capitalised
+from transformer.text.casing import capitalize_first
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 TENSION = 4.0  # how much likelier the diagonal is: exp(-TENSION * distance from it)
@@ -173,7 +173,7 @@ def extract(args: argparse.Namespace) -> None:
         raise UserError(f"expected pairs of at most {args.max_chars} characters, got none")
     counts = count_phrases(pairs, args.longest)
     lower = sorted(best_translations(counts, args.least, args.share))
-    upper = ((capitalised(s), capitalised(t)) for s, t in lower if s[0].islower())
+    upper = ((capitalize_first(s), capitalize_first(t)) for s, t in lower if s[0].islower())
     phrases = [*lower, *upper]
     if args.words:
         write_tsv(args.words, langs, (pair for pair in phrases if " " not in pair[0]))

@@ -60,14 +60,15 @@ def agreed_translations(
 
 def count_words(texts: Iterable[str], words: set[str]) -> Counter[str]:
     """Count how often each of the words stands in the texts, in small letters."""
-    return Counter(word for text in texts for word in spelling.WORD.findall(text) if word in words)
+    found = (word for text in texts for word in spelling.LOWERCASE_WORD.findall(text))
+    return Counter(word for word in found if word in words)
 
 
 def glossary_rows(
     translations: dict[str, str], lang: str, to: str, rare: set[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the rare nouns with their plurals, and the translations with theirs: `gust|gusts`."""
-    ours, theirs = spelling.words(lang), spelling.words(to)
+    ours, theirs = spelling.load_words(lang), spelling.load_words(to)
     if ours is None or theirs is None:
         raise UserError(f"expected languages whose words are listed (es, en), got {lang}, {to}")
     for word in sorted(rare):

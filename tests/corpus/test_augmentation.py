@@ -35,7 +35,7 @@ ROWS, MAX_LEN = range(40), 64
 @pytest.fixture
 def data(phrases: Pairs, phrase_tokenizer: Tokenizer) -> PreparedCorpus:
     """Forty pairs that lie in memory."""
-    sides = [phrase_tokenizer.encode_all(side) for side in zip(*phrases[:40], strict=True)]
+    sides = [phrase_tokenizer.encode_batch(side) for side in zip(*phrases[:40], strict=True)]
     chunks = [[(np.cumsum([0, *map(len, rows)]), np.concatenate(rows))] for rows in sides]
     return PreparedCorpus(TokenPairs(*chunks), ((40, 1.0),), phrase_tokenizer, {})
 

@@ -180,7 +180,7 @@ def test_a_folder_of_one_of_two_directions_tells_the_model_which(
     )
     scores = {}
     for tag in ("<2en>", "<2es>"):
-        tagged = source_batch([[opened.tokenizer.tag(tag), *src]])
+        tagged = source_batch([[opened.tokenizer.tag_id(tag), *src]])
         logits = opened.model(tagged, torch.tensor([[BOS_ID, *tgt]]))[0]
         logits[:, [PAD_ID, BOS_ID]] = -torch.inf  # they never follow
         scores[tag] = logits.log_softmax(-1)[range(len(tgt) + 1), [*tgt, EOS_ID]].tolist()

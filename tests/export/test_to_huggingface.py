@@ -200,7 +200,7 @@ def test_a_folder_of_one_of_two_directions_tells_the_model_which(
     assert f"`{name}`" in (folder / "README.md").read_text(encoding="utf-8")
     _, theirs = open_huggingface(folder)
     texts = ("El gato ve la casa.", "<2es> a </s> <s>", " ", "1 << 2", "東京 😀")
-    check_tokenizer(theirs, ours, texts, [ours.tag(name)])
+    check_tokenizer(theirs, ours, texts, [ours.tag_id(name)])
     labels = theirs(text_target=texts[0]).input_ids  # as the folder says of its tokeniser
     assert labels == [BOS_ID, *ours.encode(texts[0]), EOS_ID]
 

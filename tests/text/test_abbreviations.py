@@ -2,8 +2,8 @@
 
 import pytest
 
-from transformer.text.abbreviations import spelt_out
-from transformer.text.sentences import segments
+from transformer.text.abbreviations import expand_abbreviations
+from transformer.text.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from transformer.text.sentences import segments
     ],
 )
 def test_abbreviations_are_spelt_out(lang: str, text: str, expected: str) -> None:
-    assert spelt_out(text, lang) == expected
+    assert expand_abbreviations(text, lang) == expected
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_abbreviations_are_spelt_out(lang: str, text: str, expected: str) -> Non
     ],
 )
 def test_an_abbreviation_ends_no_sentence(lang: str, text: str) -> None:
-    assert [part.text for part in segments(text, lang)] == [text]
+    assert [part.text for part in split_sentences(text, lang)] == [text]
 
 
 def test_one_before_a_capital_may_end_a_sentence() -> None:
-    parts = [part.text for part in segments("He works in our dept. She left.", "en")]
+    parts = [part.text for part in split_sentences("He works in our dept. She left.", "en")]
     assert parts == ["He works in our dept.", " ", "She left."]

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from transformer.text.placeholders import find
-from transformer.text.sentences import segments
+from transformer.text.placeholders import find_protected
+from transformer.text.sentences import split_sentences
 
 KEPT = (
     "12 High Street, London SW1A 1AA", "5 Main St., Springfield, IL 62701", "221B Baker Street",
@@ -32,7 +32,7 @@ def test_what_is_an_address_is_kept_whole_wherever_it_stands() -> None:
                 " ".join(chance.choices(words, k=chance.randrange(1, 6))).lower() for _ in "ab"
             )
             text = f"{before} {kept}{chance.choice([' ', ', ', ' (x) '])}{after}"
-            assert kept in [text[s.start : s.end] for s in find(text)], text
+            assert kept in [text[s.start : s.end] for s in find_protected(text)], text
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,21 @@ def test_what_is_an_address_is_kept_whole_wherever_it_stands() -> None:
      "El camino es largo, 5 km.", "A < b@c", "The box 12", "3:16"],
 )  # fmt: skip
 def test_what_is_none_is_not(text: str) -> None:
-    kinds = {span.kind for span in find(text)} - {"number", "language"}
+    kinds = {span.kind for span in find_protected(text)} - {"number", "language"}
     assert not kinds, kinds
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_a_line_of_a_chat_reads_as_without_its_stamp(prefix: str) -> None:
     for text in TEXTS:
-        kept = [(s.start, s.end) for s in find(prefix + text) if s.kind != "number"]
-        first, *others = segments(prefix + text, "en", kept)
+        kept = [(s.start, s.end) for s in find_protected(prefix + text) if s.kind != "number"]
+        first, *others = split_sentences(prefix + text, "en", kept)
         assert first.text == prefix
         assert not first.is_sentence
-        assert [o.text for o in others] == [o.text for o in segments(text, "en")]
+        assert [o.text for o in others] == [o.text for o in split_sentences(text, "en")]
 
 
 def test_a_stamp_alone_has_no_sentence_and_a_sentence_is_no_stamp() -> None:
-    assert not any(s.is_sentence for s in segments("Ann Example, [12.03.24 21:25]", "en"))
+    assert not any(s.is_sentence for s in split_sentences("Ann Example, [12.03.24 21:25]", "en"))
     for text in ("12/3/24, 21:15 is fine", "Note: 5 came", "Ann said: hi", "10:30 is late"):
-        assert [s.text for s in segments(text, "en")] == [text]
+        assert [s.text for s in split_sentences(text, "en")] == [text]

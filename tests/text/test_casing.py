@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from transformer.text.casing import (
-    begins_like,
-    ends_like,
-    is_lone,
-    is_shouted,
-    is_title,
-    may_be_title,
-    titled,
+    is_all_caps,
+    is_capitalized_word,
+    is_title_case,
+    match_final_mark,
+    match_initial_case,
+    may_be_title_case,
+    title_case,
 )
 
 
@@ -28,29 +28,30 @@ from transformer.text.casing import (
     ],
 )
 def test_a_piece_begins_as_its_source_does(text: str, model: str, expected: str) -> None:
-    assert begins_like(text, model) == expected
+    assert match_initial_case(text, model) == expected
 
 
 def test_a_piece_ends_as_its_source_does() -> None:
-    assert ends_like("The house.", "la casa") == "The house"
-    assert ends_like("The house.", "la casa.") == "The house."
-    assert ends_like("The house...", "la casa") == "The house..."
+    assert match_final_mark("The house.", "la casa") == "The house"
+    assert match_final_mark("The house.", "la casa.") == "The house."
+    assert match_final_mark("The house...", "la casa") == "The house..."
 
 
 def test_a_title_is_written_like_one() -> None:
-    assert titled("I'm in the  house.") == "I'm In The  House."
+    assert title_case("I'm in the  house.") == "I'm In The  House."
 
 
 @pytest.mark.parametrize(
     ("is_it", "texts", "others"),
     [
-        (is_lone, ["Manzana", "Él", "Ñandú"],
+        (is_capitalized_word, ["Manzana", "Él", "Ñandú"],
          ["manzana", "FBI", "I", "Hola.", "Buenos días", "iPhone", "", "3"]),
-        (is_shouted, ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"],
+        (is_all_caps, ["HOLA", "LA CASA", "¿QUÉ HORA ES?", "A B", "NO SÉ 3"],
          ["FBI", "Hola", "El FBI llegó", "123", "", "I", "XXI", "USA.", "LA casa"]),
-        (is_title, ["La Casa Es Muy Bonita", "¿Qué Hora Es En Madrid?", "I'm Not In The House"],
+        (is_title_case,
+         ["La Casa Es Muy Bonita", "¿Qué Hora Es En Madrid?", "I'm Not In The House"],
          ["Juan Pérez García", "Juan De La Cruz", "La casa es muy bonita", "LA CASA ES MUY FEA"]),
-        (may_be_title, ["Me Gusta Leer", "How To Cook Rice", "Don't Do That", "I'm Not A Fool",
+        (may_be_title_case, ["Me Gusta Leer", "How To Cook Rice", "Don't Do That", "I'm Not A Fool",
                         "Tom Likes Fish."],
          ["Juan Pérez García", "Juan De La Cruz", "Soy Tom.", "Me gusta Leer", "ME GUSTA LEER", "",
           "3."]),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from transformer.config import UserError
-from transformer.text.glossary import LONGEST, Glossary, TermSource
-from transformer.text.sentences import segments
+from transformer.text.glossary import MAX_TERM_CHARS, Glossary, TermSource
+from transformer.text.sentences import split_sentences
 
 ES, EN = ("es", "en"), ("en", "es")
 FILE = """\ufeffES\tEN
@@ -24,7 +24,7 @@ gato|gata\tcat
 
 def found(file: str, text: str, langs: tuple[str, str] = ES) -> list[tuple[str, str]]:
     """What of the text is a term, and what it becomes."""
-    spans = Glossary.parse(file).terms(langs).find(text)
+    spans = Glossary.parse(file).matcher(langs).find(text)
     return [(text[start:end], target) for start, end, target in spans]
 
 
@@ -65,12 +65,18 @@ def test_a_header_lets_a_file_serve_both_directions_and_no_other() -> None:
     ("row", "message"),
     [
         ("a\tb\tc", "expected a term and its translation, got 3 columns"),
-        ("|" * 300_000, f"expected words on both sides and of each bar, got {'|' * LONGEST!r}"),
+        (
+            "|" * 300_000,
+            f"expected words on both sides and of each bar, got {'|' * MAX_TERM_CHARS!r}",
+        ),
         ("a|b|c\td|e", "expected as many forms on both sides, got 3 and 2"),
         ("a|\tb", "expected words on both sides and of each bar"),
         ("\tb", "expected words on both sides"),
         ("a\x00b", "expected words on both sides"),
-        ("a\t" + "b" * (LONGEST + 1), f"expected at most {LONGEST} characters, got {LONGEST + 1}"),
+        (
+            "a\t" + "b" * (MAX_TERM_CHARS + 1),
+            f"expected at most {MAX_TERM_CHARS} characters, got {MAX_TERM_CHARS + 1}",
+        ),
         ("one\ttwo", "'one' has another translation in mine, line 2"),
     ],
 )
@@ -129,15 +135,19 @@ def test_what_is_no_glossary_is_one_line(source: Any, message: str) -> None:
 
 
 def test_no_term_cuts_what_is_kept_and_one_may_hold_it() -> None:
-    terms = Glossary.parse("perro\tdog\nvia a.org\tby a.org").terms(ES)
+    terms = Glossary.parse("perro\tdog\nvia a.org\tby a.org").matcher(ES)
     text = "perro.org via a.org perro"
     assert terms.find(text, [(0, 9), (14, 19)]) == ((10, 19, "by a.org"), (20, 25, "dog"))
 
 
 def test_no_sentence_ends_within_a_term_and_one_alone_is_a_sentence() -> None:
     text = "Vivo en EE. UU. Ahora no. Perro"
-    terms = Glossary.parse("EE. UU. Ahora\nperro\tdog").terms(ES).find(text)
-    own = [(part.text, part.terms) for part in segments(text, "es", terms=terms) if part.has_words]
+    terms = Glossary.parse("EE. UU. Ahora\nperro\tdog").matcher(ES).find(text)
+    own = [
+        (part.text, part.terms)
+        for part in split_sentences(text, "es", terms=terms)
+        if part.has_words
+    ]
     assert own == [
         ("Vivo en EE. UU. Ahora no.", ((8, 21, "EE. UU. Ahora"),)),
         ("Perro", ((0, 5, "dog"),)),
@@ -145,8 +155,10 @@ def test_no_sentence_ends_within_a_term_and_one_alone_is_a_sentence() -> None:
 
 
 def test_finding_takes_time_that_grows_with_the_text_alone() -> None:
-    rows = [f"palabra{i} de la lista" for i in range(3000)] + [" ".join("a" * (LONGEST // 2))]
-    terms = Glossary.parse("\n".join(rows)).terms(ES)
+    rows = [f"palabra{i} de la lista" for i in range(3000)] + [
+        " ".join("a" * (MAX_TERM_CHARS // 2))
+    ]
+    terms = Glossary.parse("\n".join(rows)).matcher(ES)
     terms.find("a")
     text = "a " * 10_000
     start = time.process_time()

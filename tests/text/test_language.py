@@ -39,7 +39,7 @@ def test_short_and_odd_texts_are_recognised(text: str, lang: str) -> None:
 @pytest.mark.parametrize("text", ["", "123", "😀", "東京", "…"])
 def test_without_a_word_nothing_is_decided(text: str) -> None:
     found = detect(text)
-    assert (found.lang, found.confidence, found.is_decided) == ("es", 0.5, False)
+    assert (found.lang, found.confidence, found.is_confident) == ("es", 0.5, False)
 
 
 @pytest.mark.parametrize(

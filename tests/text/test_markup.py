@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from transformer.text.markup import located, project_markup, split_at_marks
+from transformer.text.markup import locate_words, project_markup, split_at_marks
 
 SOURCE = "El coche rojo."
 TARGET = "The red car."
@@ -41,7 +41,7 @@ def test_every_mark_and_every_character_is_kept_whatever_the_weights() -> None:
 
 
 def test_words_that_are_not_there_are_an_error() -> None:
-    assert located("a b a", ["a", "a"]) == [(0, 1), (4, 5)]
+    assert locate_words("a b a", ["a", "a"]) == [(0, 1), (4, 5)]
     with pytest.raises(ValueError, match="substring not found"):
         project_markup((SOURCE, "Another."), [(0, 2)], WORDS, WEIGHTS)
 

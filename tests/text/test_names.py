@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.text.names import find_people, is_person, people
+from transformer.text.names import find_person_names, is_person_name, load_names
 
 
 @pytest.mark.parametrize(
@@ -12,8 +12,8 @@ from transformer.text.names import find_people, is_person, people
      "ROSA BLANCO", "Mary Ann Evans", "Rose Carter", "George W. Bush", "Lebron James"],
 )  # fmt: skip
 def test_a_person_is_known_by_name_and_surname(name: str) -> None:
-    assert is_person(name, "es")
-    assert [name[a:b] for a, b in find_people(name, "es")] == [name]
+    assert is_person_name(name, "es")
+    assert [name[a:b] for a, b in find_person_names(name, "es")] == [name]
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ def test_a_person_is_known_by_name_and_surname(name: str) -> None:
      "J. R."],
 )  # fmt: skip
 def test_titles_labels_and_places_are_no_people(text: str) -> None:
-    assert not is_person(text, "en")
-    assert [*find_people(text, "en")] == []
+    assert not is_person_name(text, "en")
+    assert [*find_person_names(text, "en")] == []
 
 
 def test_names_are_sought_in_short_lines_and_behind_titles() -> None:
     text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias."
     text += "\nMr. President"
-    assert [text[a:b] for a, b in find_people(text, "es")] == ["Rosa Blanco", "Iglesias"]
+    assert [text[a:b] for a, b in find_person_names(text, "es")] == ["Rosa Blanco", "Iglesias"]
 
 
 def test_the_names_are_from_countries_of_both_languages() -> None:
-    given, surnames = people()
+    given, surnames = load_names()
     assert {"pilar", "mary", "ROSE"} <= given
     assert {"iglesias", "evans", "BROWN"} <= surnames

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import SLOTS
-from transformer.text.placeholders import Span, find, restore
+from transformer.text.placeholders import ProtectedSpan, find_protected, restore_slots
 
 FOUND = [  # a text and what is protected in it
     ("Visite https://www.ejemplo.es/a?b=1&c=2.", ["url https://www.ejemplo.es/a?b=1&c=2"]),
@@ -66,17 +66,19 @@ FOUND = [  # a text and what is protected in it
 
 @pytest.mark.parametrize(("text", "expected"), FOUND)
 def test_what_is_to_be_copied_is_found(text: str, expected: list[str]) -> None:
-    assert [f"{span.kind} {text[span.start : span.end]}" for span in find(text)] == expected
+    assert [
+        f"{span.kind} {text[span.start : span.end]}" for span in find_protected(text)
+    ] == expected
 
 
 def test_a_span_says_where_it_is() -> None:
-    assert find("a %s b") == (Span(2, 4, "placeholder"),)
+    assert find_protected("a %s b") == (ProtectedSpan(2, 4, "placeholder"),)
 
 
 def test_slots_are_put_back_in_any_order_and_unknown_ones_left_out() -> None:
     originals = ("%s", "%s", "www.a.es")
-    assert restore(f"{SLOTS[2]}: {SLOTS[1]}, {SLOTS[0]}", originals) == "www.a.es: %s, %s"
-    assert restore(f"a{SLOTS[5]}b", ("x",)) == "ab"
+    assert restore_slots(f"{SLOTS[2]}: {SLOTS[1]}, {SLOTS[0]}", originals) == "www.a.es: %s, %s"
+    assert restore_slots(f"a{SLOTS[5]}b", ("x",)) == "ab"
 
 
 PARTS = st.one_of(
@@ -86,7 +88,7 @@ PARTS = st.one_of(
 
 @given(st.lists(PARTS, max_size=12).map("".join))
 def test_spans_are_in_order_and_do_not_overlap(text: str) -> None:
-    spans = find(text)
+    spans = find_protected(text)
     assert all(span.end <= other.start for span, other in itertools.pairwise(spans))
     assert all(span.start < span.end for span in spans)
 
@@ -104,5 +106,5 @@ def test_spans_are_in_order_and_do_not_overlap(text: str) -> None:
 def test_finding_takes_linear_time(part: str) -> None:
     for text in (part * 60_000, "www." + part * 60_000 + "!", part * 60_000 + "%s"):
         started = time.process_time()
-        find(text)
+        find_protected(text)
         assert time.process_time() - started < 2

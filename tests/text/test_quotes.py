@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.processes import shipped
-from transformer.text.quotes import find_quotes, is_disordered, restyled
+from transformer.text.quotes import find_quotes, has_mismatched_quotes, localize_quotes
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_quotations_are_found_in_pairs(text: str, quoted: list[str], alone: str)
     ],
 )
 def test_marks_that_are_no_pairs_are_seen(source: str, output: str, expected: bool) -> None:
-    assert is_disordered(source, output) is expected
+    assert has_mismatched_quotes(source, output) is expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_marks_that_are_no_pairs_are_seen(source: str, output: str, expected: bo
 def test_the_marks_are_those_of_the_language(
     lang: str, source: str, output: str, expected: str
 ) -> None:
-    assert restyled(source, output, lang) == expected
+    assert localize_quotes(source, output, lang) == expected
 
 
 def test_whatever_marks_a_translation_has_they_come_out_in_pairs_of_one_kind() -> None:
@@ -74,14 +74,16 @@ def test_whatever_marks_a_translation_has_they_come_out_in_pairs_of_one_kind() -
         source = f'"{words[0]}," said Ann, "{words[1]}."'
         first, last = (f"{k[0]}{{}}{k[1]}" for k in kinds)
         output = f"{first.format(words[2] + ',')} {words[3]}, {last.format(words[4])}."
-        text = restyled(source, output, "es")
+        text = localize_quotes(source, output, "es")
         is_one_kind = kinds[0] == kinds[1] and kinds[0] in ("“”", '""')  # Spanish has these, too
         marked = f"«{words[2]}», {words[3]}, «{words[4]}»."
         assert text == (output if is_one_kind else marked)
-        assert not is_disordered(source, text)
+        assert not has_mismatched_quotes(source, text)
 
 
 def test_the_marks_of_people_are_hardly_ever_out_of_order() -> None:
     pairs = shipped("train")
-    wrong = [es for es, en in pairs if is_disordered(es, en) or is_disordered(en, es)]
+    wrong = [
+        es for es, en in pairs if has_mismatched_quotes(es, en) or has_mismatched_quotes(en, es)
+    ]
     assert len(wrong) <= 3, wrong

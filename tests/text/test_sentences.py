@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from transformer.config import UserError
 from transformer.text.glossary import TermSpan
-from transformer.text.sentences import Segment, segments, split_long
+from transformer.text.sentences import Segment, split_long, split_sentences
 
 # A bar stands where a sentence is to end.
 SPANISH = """
@@ -98,7 +98,7 @@ texts = st.text() | st.lists(st.sampled_from(CHARACTERS + WORDS)).map("".join)
 
 
 def sentences(text: str, lang: str = "es") -> list[str]:
-    return [part.text for part in segments(text, lang) if part.is_sentence]
+    return [part.text for part in split_sentences(text, lang) if part.is_sentence]
 
 
 def pieces(text: str, limit: int) -> list[str]:
@@ -132,7 +132,7 @@ def test_a_language_without_rules_uses_those_of_both() -> None:
 
 @given(texts, st.sampled_from(["es", "en", "xx"]))
 def test_segments_joined_are_the_text(text: str, lang: str) -> None:
-    check_parts(segments(text, lang), text)
+    check_parts(split_sentences(text, lang), text)
 
 
 @given(texts, st.integers(1, 12))
@@ -148,20 +148,20 @@ def test_no_sentence_holds_a_line_break(text: str) -> None:
 
 
 def test_the_empty_text_has_no_segments() -> None:
-    assert segments("", "es") == ()
+    assert split_sentences("", "es") == ()
     assert split_long("", lambda t: False) == ()
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\r\n", "\u00a0\u2003\n\n "])
 def test_blank_text_is_one_gap(blank: str) -> None:
     gap = (Segment(text=blank, is_sentence=False),)
-    assert segments(blank, "es") == gap
+    assert split_sentences(blank, "es") == gap
     assert split_long(blank, lambda t: False) == gap
 
 
 def test_margins_and_line_breaks_are_kept_as_gaps() -> None:
     parts = [" ", "Uno.", " ", "Dos", "\r\n\r\n\t", "tres\u00a0cuatro", " "]
-    assert segments("".join(parts), "es") == tuple(
+    assert split_sentences("".join(parts), "es") == tuple(
         Segment(text=text, is_sentence=i % 2 == 1) for i, text in enumerate(parts)
     )
 
@@ -172,7 +172,7 @@ def test_margins_and_line_breaks_are_kept_as_gaps() -> None:
      "12) ", "(3) ", "1.2. ", "b) ", "iv) ", "> - 2.\t", "☐ "],
 )  # fmt: skip
 def test_the_marks_of_a_list_stay_outside_the_sentence(mark: str) -> None:
-    parts = segments(f"{mark}Comprar pan. Leche", "es")
+    parts = split_sentences(f"{mark}Comprar pan. Leche", "es")
     assert [part.text for part in parts] == [mark, "Comprar pan.", " ", "Leche"]
     assert sentences(f"Uno.\n  {mark}Dos") == ["Uno.", "Dos"]
 
@@ -220,14 +220,14 @@ def test_a_very_long_sentence_is_several_but_for_what_is_kept() -> None:
     address, term = "a" * 2500, TermSpan(995, 1005, "x")
     text = f"{'b' * 990} {'c ' * 20}{address} {'d' * 3000}"
     start = text.index(address)
-    parts = segments(text, "es", [(start, start + 2500)], [term])
+    parts = split_sentences(text, "es", [(start, start + 2500)], [term])
     assert "".join(part.text for part in parts) == text
     (whole,) = (part for part in parts if part.kept)
     assert whole.text[slice(*whole.kept[0])] == address
     assert sum(len(part.terms) for part in parts) == 1
     others = [len(part.text) for part in parts if part.is_sentence and not part.kept]
     assert 500 < max(others) <= 1000
-    assert [part.text for part in segments("e" * 1000, "es")] == ["e" * 1000]
+    assert [part.text for part in split_sentences("e" * 1000, "es")] == ["e" * 1000]
 
 
 def test_a_long_sentence_is_cut_at_clauses() -> None:
@@ -272,7 +272,7 @@ def test_a_character_that_does_not_fit_is_an_error() -> None:
 def test_time_grows_with_the_length_and_not_with_its_square(unit: str) -> None:
     text = unit * 50_000  # a quadratic search of this takes over a minute
     start = time.process_time()
-    check_parts(segments(text, "es"), text)
+    check_parts(split_sentences(text, "es"), text)
     check_parts(split_long(text, lambda t: len(t) <= 500), text)
     assert time.process_time() - start < 10
 

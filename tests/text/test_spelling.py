@@ -6,9 +6,16 @@ import pytest
 
 from transformer.corpus import noise
 from transformer.text import spelling
-from transformer.text.spelling import Words, correct, plain, restore_accents, sources, words
+from transformer.text.spelling import (
+    WordList,
+    correct_spelling,
+    load_words,
+    restore_accents,
+    single_edits,
+    strip_accents,
+)
 
-KNOWN = Words({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"caza", "wombat"}))
+KNOWN = WordList({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"caza", "wombat"}))
 
 
 @pytest.fixture
@@ -31,8 +38,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_slip_is_undone(typed: str, word: str) -> None:
-    assert "cosa" in set(sources("csa"))
-    assert word in set(sources(typed))
+    assert "cosa" in set(single_edits("csa"))
+    assert word in set(single_edits(typed))
     assert KNOWN.correction(typed) == word
 
 
@@ -41,7 +48,7 @@ def test_whatever_slips_the_training_makes_can_be_undone() -> None:
     for word in ("quiero", "biblioteca", "llamada", "house", "señora"):
         for _ in range(60):
             slipped = noise.add_typos(word, "", rng)[0]
-            assert word == slipped or word in set(sources(slipped))
+            assert word == slipped or word in set(single_edits(slipped))
 
 
 @pytest.mark.parametrize("word", ["caza", "wombat", "casa", "xyzzy", "combat", ""])
@@ -56,12 +63,12 @@ def test_what_is_known_stays_and_so_does_what_nothing_is_near(word: str) -> None
 )  # fmt: skip
 @pytest.mark.usefixtures("counted")
 def test_names_addresses_and_codes_stay(text: str) -> None:
-    assert correct(text, "es", len) == (text, [])
+    assert correct_spelling(text, "es", len) == (text, [])
 
 
 @pytest.mark.usefixtures("counted")
 def test_every_slip_is_undone_and_told() -> None:
-    text, undone = correct("No qiero ir, manana sí.", "es", lambda word: 2)
+    text, undone = correct_spelling("No qiero ir, manana sí.", "es", lambda word: 2)
     assert text == "No quiero ir, mañana sí."
     assert undone == ["qiero read as quiero", "manana read as mañana"]
 
@@ -69,9 +76,12 @@ def test_every_slip_is_undone_and_told() -> None:
 @pytest.mark.usefixtures("counted")
 def test_a_word_that_the_model_knows_as_well_stays() -> None:
     pieces = {"qiero": 1, "quiero": 2}
-    assert correct("No qiero.", "es", pieces.__getitem__) == ("No qiero.", [])
-    assert correct("No qiero.", "es", lambda _: 1)[1] == ["qiero read as quiero"]
-    assert correct("No qiero.", "ca", len) == ("No qiero.", [])  # a language that was not counted
+    assert correct_spelling("No qiero.", "es", pieces.__getitem__) == ("No qiero.", [])
+    assert correct_spelling("No qiero.", "es", lambda _: 1)[1] == ["qiero read as quiero"]
+    assert correct_spelling("No qiero.", "ca", len) == (
+        "No qiero.",
+        [],
+    )  # a language that was not counted
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,7 @@ def test_a_word_that_the_model_knows_as_well_stays() -> None:
     ],
 )
 def test_words_of_everyday_speech_are_no_slips(text: str, lang: str) -> None:
-    assert correct(text, lang, lambda _: 1) == (text, [])
+    assert correct_spelling(text, lang, lambda _: 1) == (text, [])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,7 @@ def test_words_of_everyday_speech_are_no_slips(text: str, lang: str) -> None:
 def test_the_tables_hold_what_is_frequent_and_what_is_rare(
     lang: str, frequent: str, known: str
 ) -> None:
-    found = words(lang)
+    found = load_words(lang)
     assert found is not None
     assert {frequent, known} <= found.rank.keys()
     assert not found.rank.keys() & found.others
@@ -141,11 +151,11 @@ def test_what_is_right_or_open_stays(text: str) -> None:
 def test_words_keep_their_number_and_their_length() -> None:
     text = "El senor Lopez leyo un articulo de opinion en la pagina tres."
     assert [*map(len, restore_accents(text).split())] == [*map(len, text.split())]
-    assert plain(restore_accents(text)) == text
+    assert strip_accents(restore_accents(text)) == text
 
 
 def test_the_table_of_accents_is_words_in_order() -> None:
-    words = spelling.ACCENTS.read_text(encoding="utf-8").split()
+    words = spelling.ACCENTS_TABLE.read_text(encoding="utf-8").split()
     assert words == sorted(set(words))
     assert {"mañana", "también", "después", "más", "niño"} <= {*words}
     assert not {"esta", "está", "él", "si", "sí", "miro", "miró"} & {*words}
@@ -173,5 +183,5 @@ def test_a_text_in_another_language_is_known(text: str, lang: str, is_foreign: b
     ("text", "is_known"), [("apples", True), ("I'm", True), ("Madrid", True), ("blackally", False)]
 )
 def test_a_word_of_the_language_is_known(text: str, is_known: bool) -> None:
-    assert spelling.is_known(text, "en") == is_known
-    assert spelling.is_known(text, "xx")
+    assert spelling.has_only_known_words(text, "en") == is_known
+    assert spelling.has_only_known_words(text, "xx")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UserError
-from transformer.text.tokenizer import N_BEST, Tokenizer, Word, words
+from transformer.text.tokenizer import N_BEST, Tokenizer, Word, group_words
 
 NORMALISED = {
     # NFKC: one way to write each character
@@ -83,7 +83,7 @@ def test_no_character_that_can_be_seen_is_lost(phrase_tokenizer: Tokenizer) -> N
     written = [c for c in map(chr, range(0x11000)) if unicodedata.category(c)[0] in "LMNPS"]
     lost = [
         c
-        for c, ids in zip(written, phrase_tokenizer.encode_all(written), strict=True)
+        for c, ids in zip(written, phrase_tokenizer.encode_batch(written), strict=True)
         if not phrase_tokenizer.decode(ids).strip() or UNK_ID in ids
     ]
     assert lost == ["\u2581", "\ufffd"]
@@ -104,7 +104,7 @@ def test_pieces_spell_the_text(phrase_tokenizer: Tokenizer) -> None:
 
 def test_many_texts_at_once_are_encoded_as_one_by_one(phrase_tokenizer: Tokenizer) -> None:
     texts = ["La casa.", "", "漢", "Mrs García sees 12 apples."]
-    assert phrase_tokenizer.encode_all(texts) == [phrase_tokenizer.encode(t) for t in texts]
+    assert phrase_tokenizer.encode_batch(texts) == [phrase_tokenizer.encode(t) for t in texts]
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -224,7 +224,7 @@ def test_bpe_has_nothing_to_sample_by(phrases: list[tuple[str, str]]) -> None:
 def test_pieces_make_words(
     pieces: tuple[str, ...], expected: tuple[tuple[str, int, int], ...]
 ) -> None:
-    assert words(pieces) == tuple(Word(*one) for one in expected)
+    assert group_words(pieces) == tuple(Word(*one) for one in expected)
 
 
 @given(st.text())
@@ -232,5 +232,5 @@ def test_words_are_all_of_the_text_but_its_white_space(
     phrase_tokenizer: Tokenizer, text: str
 ) -> None:
     pieces = phrase_tokenizer.pieces(phrase_tokenizer.encode(text))
-    shown = "".join(word.text for word in words(pieces))
+    shown = "".join(word.text for word in group_words(pieces))
     assert shown == "".join(normalized(phrase_tokenizer, text).split())

@@ -52,7 +52,7 @@ def prepare_pairs(
     pairs: Pairs, tokenizer: Tokenizer, kind: Callable[..., TokenPairs] = TokenPairs
 ) -> PreparedCorpus:
     """A corpus that lies in memory."""
-    src, tgt = (tokenizer.encode_all(side) for side in zip(*pairs, strict=True))
+    src, tgt = (tokenizer.encode_batch(side) for side in zip(*pairs, strict=True))
     return PreparedCorpus(
         pairs=kind(chunks(src), chunks(tgt)),
         sizes=((len(pairs), 1.0),),

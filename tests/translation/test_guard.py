@@ -10,7 +10,7 @@ from hypothesis import strategies
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text.glossary import Glossary
-from transformer.text.placeholders import find
+from transformer.text.placeholders import find_protected
 from transformer.translation.guard import GuardedTranslator, unwritable
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
@@ -172,7 +172,7 @@ def test_no_protected_token_is_ever_lost(
     (result,) = guarded.translate([text])
     for token in TOKENS:
         assert result.text.count(token) == text.count(token)
-    assert [s.kind for s in find(result.text)] == [s.kind for s in find(text)]
+    assert [s.kind for s in find_protected(result.text)] == [s.kind for s in find_protected(text)]
 
 
 def test_capitals_are_translated_from_small_letters(speaks: Speaks) -> None:

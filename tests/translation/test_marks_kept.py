@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from tests.text.test_marks import MEMBERS, WORDS
+from tests.text.test_patterns import MEMBERS, WORDS
 from tests.translation.test_guard import Spoken
 from transformer.config import SLOTS, DecodeConfig
 from transformer.translation.guard import GuardedTranslator

@@ -27,7 +27,7 @@ def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
     """Sample another segmentation of a text (Kudo 2018); keep `ids` if it is too long."""
-    tags, text = tokenizer.without_tags(ids)
+    tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
 
@@ -58,7 +58,7 @@ def apply_noise(
             after = transform(*after, rng)
         if after != before:
             src, tgt = map(tokenizer.encode, after)
-            src = tokenizer.without_tags(pair[0])[0] + src
+            src = tokenizer.split_tags(pair[0])[0] + src
             if 0 < len(src) <= limits[0] and 0 < len(tgt) <= limits[1]:
                 new[i] = src, tgt
                 if noise.SLOT.search(after[0]):
@@ -79,7 +79,7 @@ def join_pairs(
     by_tags: dict[tuple[int, ...], list[IdPair]] = {}
     for i, (src, tgt) in enumerate(pairs):
         if i not in single:
-            tags, text = tokenizer.without_tags(src)
+            tags, text = tokenizer.split_tags(src)
             by_tags.setdefault(tuple(tags), []).append((text, tgt))
     new = [pairs[i] for i in sorted(single)]
     for key, own in by_tags.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transformer.config import Direction, SentencePair, UserError
 from transformer.text.language import LANGUAGES, NAMES, detect, language_code
-from transformer.text.spelling import plain
+from transformer.text.spelling import strip_accents
 
 SAMPLE_SIZE = 200  # pairs of a source by which swapped columns are recognised
 # What people call a column, in lower case and without accents.
@@ -38,7 +38,7 @@ def _find_alias(names: Iterable[str], aliases: frozenset[str]) -> str | None:
     A remark in brackets behind the name, as in `Spanish (Spain)`, is ignored.
     """
     return next(
-        (n for n in names if plain(n.partition("(")[0].strip().casefold()) in aliases), None
+        (n for n in names if strip_accents(n.partition("(")[0].strip().casefold()) in aliases), None
     )
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from transformer.config import SLOTS, NoiseConfig, SentencePair
-from transformer.text.placeholders import find
-from transformer.text.spelling import NEXT_KEYS, WORD, plain
+from transformer.text.placeholders import find_protected
+from transformer.text.spelling import LOWERCASE_WORD, NEXT_KEYS, strip_accents
 
 Transform = Callable[[str, str, random.Random], SentencePair]
 SLOT = re.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
@@ -29,7 +29,7 @@ _PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{0}", "{}", "{name}", "{{user.
 
 def drop_accents(src: str, tgt: str, rng: random.Random) -> SentencePair:
     """Remove the diacritics of the source."""
-    return plain(src), tgt
+    return strip_accents(src), tgt
 
 
 def drop_opening_marks(src: str, tgt: str, rng: random.Random) -> SentencePair:
@@ -58,7 +58,7 @@ def lowercase(src: str, tgt: str, rng: random.Random) -> SentencePair:
 def add_typos(src: str, tgt: str, rng: random.Random) -> SentencePair:
     """Misspell one word of the source, in a long source at times two."""
     for _ in range(2 if len(src) > 40 and rng.random() < 0.5 else 1):
-        if words := list(WORD.finditer(src)):
+        if words := list(LOWERCASE_WORD.finditer(src)):
             word = rng.choice(words)
             src = src[: word.start()] + _misspell(word.group(), rng) + src[word.end() :]
     return src, tgt
@@ -93,7 +93,7 @@ def insert_slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
 def _shared_tokens(src: str, tgt: str) -> Iterator[str]:
     """Yield the names, numbers and addresses that occur once on both sides, none in another."""
-    tokens = [src[span.start : span.end] for span in find(src)]
+    tokens = [src[span.start : span.end] for span in find_protected(src)]
     tokens += [name.group() for name in _NAME.finditer(src)]
     shared = [token for token in tokens if _occurs_once(src, token) and _occurs_once(tgt, token)]
     for token in shared:

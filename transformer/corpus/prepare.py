@@ -194,11 +194,11 @@ def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheK
 
 
 def _tokenise(rows: Mapping[str, list[Any]], tokenizer: Tokenizer) -> dict[str, Any]:
-    ids = {name: tokenizer.encode_all(rows[name]) for name in ("src", "tgt")}
+    ids = {name: tokenizer.encode_batch(rows[name]) for name in ("src", "tgt")}
     for i, made in enumerate(rows["made"]):
         if made & TAGGED:
             side = "src" if made & SYNTHETIC_SOURCE else "tgt"
-            ids[side][i].insert(0, tokenizer.tag(BACK_TRANSLATED))
+            ids[side][i].insert(0, tokenizer.tag_id(BACK_TRANSLATED))
     return {**ids, "made": rows["made"]}
 
 

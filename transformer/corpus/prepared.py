@@ -179,7 +179,7 @@ def open_corpus(
         return PreparedCorpus(pairs, sizes, tokenizer, report, folder)
     made = table.column("made").to_numpy()
     views = [
-        DirectionView(np.flatnonzero(made & side == 0), swapped, tokenizer.tag(target_tag(lang)))
+        DirectionView(np.flatnonzero(made & side == 0), swapped, tokenizer.tag_id(target_tag(lang)))
         for side, swapped, lang in (
             (SYNTHETIC_TARGET, False, langs[1]), (SYNTHETIC_SOURCE, True, langs[0])
         )

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, UserError
-from transformer.text.tokenizer import Word, words
+from transformer.text.tokenizer import Word, group_words
 from transformer.translation.translator import GREEDY, Translator
 
 MAX_WORD_PIECES = 16  # pieces after which an alternative is taken as it is
@@ -43,11 +43,11 @@ class AlignedTranslation:
 
     @cached_property
     def source_words(self) -> tuple[Word, ...]:
-        return words(self.source_pieces[:-1])
+        return group_words(self.source_pieces[:-1])
 
     @cached_property
     def target_words(self) -> tuple[Word, ...]:
-        return words(self.target_pieces[:-1])
+        return group_words(self.target_pieces[:-1])
 
     def alignment(self) -> list[list[float]]:
         """How much each target word looked at each source word: (target, source words).
@@ -164,7 +164,7 @@ def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) ->
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])
-    later = [word for word in words(pieces) if word.last > start]
+    later = [word for word in group_words(pieces) if word.last > start]
     if len(later) > 1:
         return later[0].text, max(1, later[1].first - start)
     return (later[0].text if later else ""), max(1, end) if EOS_ID in ids else 0

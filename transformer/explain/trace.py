@@ -22,7 +22,7 @@ from transformer.config import BOS_ID, DecodeConfig, UserError
 from transformer.explain.alignment import AlignedTranslation, align
 from transformer.files import atomic_write
 from transformer.model import DecoderLayer, EncoderLayer, MultiHeadAttention, Transformer
-from transformer.text.sentences import segments
+from transformer.text.sentences import split_sentences
 from transformer.text.tokenizer import BOUNDARY
 from transformer.translation.translator import GREEDY, Translator
 
@@ -134,7 +134,7 @@ def explain(
     sentences = (
         part.text
         for text in texts
-        for part in segments(text, translator.src_lang)
+        for part in split_sentences(text, translator.src_lang)
         if part.is_sentence
     )
     if picture is None:

@@ -39,7 +39,7 @@ from transformer.serving.service import (
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES, language_code
 from transformer.text.markup import split_at_marks
-from transformer.text.spelling import is_known
+from transformer.text.spelling import has_only_known_words
 from transformer.translation.translator import Candidate, Translation
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Api:
                     "text": word.text,
                     "ids": list(word.ids),
                     "probability": word.probability,
-                    "known": is_known(word.text, pair[1]),
+                    "known": has_only_known_words(word.text, pair[1]),
                 }
                 for word in words
             ]
@@ -309,7 +309,7 @@ def known_glossary(rows: str | tuple[tuple[str, ...], ...]) -> Glossary:
     """The glossary of a text or of rows: a page asks with the same one again and again."""
     if isinstance(rows, str):
         return Glossary.parse(rows)
-    return Glossary.of([(f"glossary, row {n}", row) for n, row in enumerate(rows, 1)])
+    return Glossary.from_rows([(f"glossary, row {n}", row) for n, row in enumerate(rows, 1)])
 
 
 def _unchanged(text: str) -> Candidate:

@@ -2,10 +2,10 @@
 
 import re
 
-from transformer.text.casing import capitalised
+from transformer.text.casing import capitalize_first
 
 # Anywhere, before a number, behind one, and of dates.
-_SHORT = {
+_TABLE = {
     "es": (
         """aprox aproximadamente|avda avenida|av avenida|apdo apartado|cía compañía|izq izquierda
         |depto departamento|dpto departamento|izda izquierda|dcha derecha|ud usted
@@ -29,39 +29,39 @@ _SHORT = {
         |Sun Sunday""",
     ),
 }
-_PLACES = (
+_CONTEXTS = (
     r"(?i:\b({}))\.", r"(?i:\b({}))\.\s?(?=\d)", r"(?<=\d)\s?({})\.(?!\w)",
     r"\b({})\.(?=,?\s(?:de\s)?(?:\d|[^\W\d_]{{3,5}}\.))",
 )  # fmt: skip
-_FULL = {lang: dict(pair.split() for group in groups for pair in group.split("|"))
-         for lang, groups in _SHORT.items()}  # fmt: skip
+_EXPANSIONS = {lang: dict(pair.split() for group in groups for pair in group.split("|"))
+         for lang, groups in _TABLE.items()}  # fmt: skip
 _PATTERNS = {
     lang: [
         re.compile(place.format("|".join(pair.split()[0] for pair in group.split("|"))))
-        for place, group in zip(_PLACES, groups, strict=True)
+        for place, group in zip(_CONTEXTS, groups, strict=True)
     ]
-    for lang, groups in _SHORT.items()
+    for lang, groups in _TABLE.items()
 }
-SHORT = frozenset(
-    form for groups in _SHORT.values() for at, group in enumerate(groups) if at != 2
-    for pair in group.split("|") for form in (pair.split()[0], capitalised(pair.split()[0]))
+ABBREVIATIONS = frozenset(
+    form for groups in _TABLE.values() for at, group in enumerate(groups) if at != 2
+    for pair in group.split("|") for form in (pair.split()[0], capitalize_first(pair.split()[0]))
 )  # fmt: skip
 
 
-def spelt_out(text: str, lang: str) -> str:
+def expand_abbreviations(text: str, lang: str) -> str:
     """A text with the words that its abbreviations stand for."""
     if "." in text:
         for pattern in _PATTERNS.get(lang, ()):
-            text = pattern.sub(lambda found: _full(found, lang), text)
+            text = pattern.sub(lambda found: _expand(found, lang), text)
     return text
 
 
-def _full(found: re.Match[str], lang: str) -> str:
+def _expand(found: re.Match[str], lang: str) -> str:
     """The word of an abbreviation; its dot stays where it ends the sentence."""
     short = found[1]
-    word = _FULL[lang].get(short) or _FULL[lang].get(short.lower(), short)
+    word = _EXPANSIONS[lang].get(short) or _EXPANSIONS[lang].get(short.lower(), short)
     if short[0].isupper():
-        word = capitalised(word)
+        word = capitalize_first(word)
     before = " " if found[0][0] in " \xa0" or found[0][0].isalpha() is False else ""
     ends = not found.string[found.end() :].strip()
     after = " " if found.string[found.end() : found.end() + 1].isdigit() else ""

@@ -10,7 +10,7 @@ MAILBOX = (
 )
 _DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"
 # A moment as machines write it: 10:00:00 +0100, 2024-03-12T10:00:00Z
-STAMP = (
+TIMESTAMP = (
     rf"(?<![\w:.,/])(?:(?:{_DAY}|(?:[A-Z][a-z]{{2}},\s)?\d{{1,2}}\s[A-Z][a-z]{{2}}\s\d{{4}}),?[T\s])?"
     r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:\s?[AP]M\b)?"
     r"(?:Z\b|\s?[+-]\d\d:?\d\d\b|\s(?:GMT|UTC)\b)?(?![:\w])"
@@ -25,7 +25,7 @@ _TOWN = (  # with what a post office sorts by
     rf"(?:,\s{_NAME}(?:\s{_NAME}){{0,2}},?\s"
     r"(?:[A-Z]{2}\s\d{5}(?:-\d{4})?|[A-Z]{1,2}\d\w?\s\d[A-Z]{2})\b)?"
 )
-POSTAL = (
+POSTAL_ADDRESS = (
     rf"(?<![\w.,])\d{{1,5}}[A-Z]?\s(?:{_NAME}\s){{1,3}}(?:{_STREETS})\b"
     rf"(?:\.(?=,|\s[a-z]))?(?:,\s(?:Apt|Suite|Unit|Flat)\.?\s\w+)?{_TOWN}"
     rf"|(?<!\w)(?i:{_CALLES})\s?(?:(?:del?|las?|los|el|y)\s){{0,2}}{_NAME}"
@@ -37,7 +37,7 @@ POSTAL = (
 )
 _TIME = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:\s?(?i:[ap]\.?\s?m\.?))?"
 _SPEAKER = r"(?:<[^<>\n]{1,40}+>|[~@+]{0,2}[\w.'’-]++(?:\s[A-ZÀ-Þ\d(][\w.'’()-]*+){0,3}:)"
-PREFIX = re.compile(  # of a line: 3/12/24, 9:15 PM - Ann: [21:15] <ann> Ann, [12.03.24 21:25]
+CHAT_PREFIX = re.compile(  # of a line: 3/12/24, 9:15 PM - Ann: [21:15] <ann> Ann, [12.03.24 21:25]
     rf"(?:{_DAY},?\s{_TIME}(?:\s?[-–—](?:\s{_SPEAKER})?|\s{_SPEAKER})"
     rf"|\[(?:{_DAY},?\s)?{_TIME}\](?:\s?[-–—])?(?:\s{_SPEAKER})?|{_TIME}\s<[^<>\n]{{1,40}}+>"
     rf"|{_NAME}(?:\s{_NAME}){{0,3}},\s\[(?:{_DAY},?\s)?{_TIME}\]:?)(?:\s++|$)"

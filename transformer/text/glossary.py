@@ -16,7 +16,7 @@ from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
 from transformer.text.placeholders import overlapping
 
-LONGEST = 100  # characters of a term or of its translation
+MAX_TERM_CHARS = 100  # characters of a term or of its translation
 # Words whole with their combining marks, white space within a line, any other character by itself.
 _OTHER_FORMAT = re.compile(r"\S[,;]\S|[<>={}]")  # of a row: CSV, XML, properties, JSON
 _TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
@@ -30,16 +30,16 @@ class TermSpan(NamedTuple):
     target: str
 
 
-class Terms:
+class TermMatcher:
     """The terms of one direction; finds them in time linear in the length of a text."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         """`pairs` of a term and its translation; of two for one term the first counts."""
-        self._ending: dict[str, list[tuple[str, str]]] = {}  # by the term as it is compared
+        self._targets: dict[str, list[tuple[str, str]]] = {}  # by the term as it is compared
         lengths: dict[str, set[int]] = {}  # in tokens, by the first one
         for term, target in pairs:
             keys = [key for key, _, _ in _tokens(term)]
-            self._ending.setdefault("".join(keys), []).append((term, target))
+            self._targets.setdefault("".join(keys), []).append((term, target))
             lengths.setdefault(keys[0], set()).add(len(keys))
         self._lengths = {key: sorted(own, reverse=True) for key, own in lengths.items()}
 
@@ -49,11 +49,11 @@ class Terms:
         keys, found, i = [key for key, _, _ in tokens], list[TermSpan](), 0
         while i < len(tokens):
             for n in self._lengths.get(keys[i], ()):
-                ending = self._ending.get("".join(keys[i : i + n]))
+                ending = self._targets.get("".join(keys[i : i + n]))
                 if ending is None or i + n > len(tokens):
                     continue
                 start, end = tokens[i][1], tokens[i + n - 1][2]
-                target = _chosen(ending, text[start:end])
+                target = _select_target(ending, text[start:end])
                 cut = (a < start or end < b for a, b in overlapping(start, end, kept))
                 if target is not None and not any(cut):  # it may be around what is kept
                     found.append(TermSpan(start, end, target))
@@ -69,7 +69,7 @@ class Glossary:
 
     pairs: tuple[tuple[str, str], ...]
     langs: Direction | None = None
-    _terms: dict[Direction, Terms] = field(default_factory=dict, compare=False, repr=False)
+    _terms: dict[Direction, TermMatcher] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(cls, source: "TermSource") -> "Glossary":
@@ -91,7 +91,7 @@ class Glossary:
             if not texts or not all(isinstance(text, str) for text in texts):
                 raise TypeError(f"glossary, pair {number}: expected two texts, got {row!r:.80}")
             pairs.append((f"glossary, pair {number}", texts))
-        return cls.of(pairs)
+        return cls.from_rows(pairs)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -120,12 +120,12 @@ class Glossary:
         if all(len(row) == 1 for _, row in rows) and 2 * n_others > len(rows):
             raise UserError(
                 f"{name}: expected a tab between a term and its translation, got none in any row, "
-                f"as {rows[0][1][0][:LONGEST]!r}: is it a CSV or another kind of file?"
+                f"as {rows[0][1][0][:MAX_TERM_CHARS]!r}: is it a CSV or another kind of file?"
             )
-        return cls.of(rows)
+        return cls.from_rows(rows)
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
+    def from_rows(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
         """The glossary of some rows, each with the place to name where it is malformed."""
         langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
         has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
@@ -139,11 +139,11 @@ class Glossary:
                 pairs.append((term, target))
         return cls(tuple(dict.fromkeys(pairs)), (langs[0], langs[1]) if has_langs else None)
 
-    def terms(self, langs: Direction) -> Terms:
+    def matcher(self, langs: Direction) -> TermMatcher:
         """What is found in a text of the first language, and how the second one says it."""
         if langs not in self._terms:
             turned = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
-            self._terms[langs] = Terms(self.pairs if self.langs in (None, langs) else turned)
+            self._terms[langs] = TermMatcher(self.pairs if self.langs in (None, langs) else turned)
         return self._terms[langs]
 
 
@@ -161,10 +161,12 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     forms, targets = sides[0], sides[-1]
     for form in (*forms, *targets):
         if not form or any(unicodedata.category(c) in ("Cc", "Cs") for c in form):
-            got = "\t".join(columns)[:LONGEST]
+            got = "\t".join(columns)[:MAX_TERM_CHARS]
             raise UserError(f"{place}: expected words on both sides and of each bar, got {got!r}")
-        if len(form) > LONGEST:
-            raise UserError(f"{place}: expected at most {LONGEST} characters, got {len(form)}")
+        if len(form) > MAX_TERM_CHARS:
+            raise UserError(
+                f"{place}: expected at most {MAX_TERM_CHARS} characters, got {len(form)}"
+            )
     size = max(len(forms), len(targets))
     if {len(forms), len(targets)} - {1, size}:
         raise UserError(
@@ -177,16 +179,16 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
 def _tokens(text: str) -> list[tuple[str, int, int]]:
     """The words and signs of a text as they are compared, and where they stand."""
     return [
-        (" " if m[0].isspace() and m[0] not in "\r\n" else _folded(m[0]), m.start(), m.end())
+        (" " if m[0].isspace() and m[0] not in "\r\n" else _fold(m[0]), m.start(), m.end())
         for m in _TOKEN.finditer(text)
     ]
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold()
 
 
-def _chosen(ending: Sequence[tuple[str, str]], written: str) -> str | None:
+def _select_target(ending: Sequence[tuple[str, str]], written: str) -> str | None:
     """The target of the terms that end here as the text writes them: one with capitals is exact."""
     shouts = written.isupper() and sum(map(str.isalpha, written)) > 1
     same = " ".join(unicodedata.normalize("NFC", written).split())

@@ -15,28 +15,31 @@ from pathlib import Path
 
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
-THREE_LETTERS = {"spa": "es", "eng": "en"}  # ISO 639-2
-TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
-DECIDED = 0.65  # confidence from which a language is taken for known
+ISO_639_2 = {"spa": "es", "eng": "en"}  # ISO 639-2
+TRIGRAMS_TABLE = Path(__file__).resolve().parent / "tables" / "trigrams.tsv"
+MIN_CONFIDENCE = 0.65  # confidence from which a language is taken for known
 # Of what needs no translation: known words, confidence, and words more usual in its own language.
-TRANSLATED, SURE, FOREIGN = 0.85, 0.95, 0.25
-SPANISH = "ñ¿¡áéíóúü"
-LETTER = 3.0  # nats that each of those speaks for Spanish, beside its runs
-TRUST, IN_NAMES = 0.5, 0.15  # of a run, as neighbours share letters; of one in a capitalised word
+MIN_TARGET_SHARE, MIN_TARGET_CONFIDENCE, MAX_SOURCE_SHARE = 0.85, 0.95, 0.25
+SPANISH_LETTERS = "ñ¿¡áéíóúü"
+LETTER_WEIGHT = 3.0  # nats that each of those speaks for Spanish, beside its runs
+TRIGRAM_WEIGHT, NAME_TRIGRAM_WEIGHT = (
+    0.5,
+    0.15,
+)  # of a run, as neighbours share letters; of one in a capitalised word
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class Detection:
     """A language and how sure it is, 0.5 to 1."""
 
     lang: str
     confidence: float
 
     @property
-    def is_decided(self) -> bool:
-        return self.confidence >= DECIDED
+    def is_confident(self) -> bool:
+        return self.confidence >= MIN_CONFIDENCE
 
 
 def language_code(name: str) -> str:
@@ -45,7 +48,7 @@ def language_code(name: str) -> str:
     A name of any other language is given back as it is.
     """
     primary = re.split("[-_.@]", name.strip().lower(), maxsplit=1)[0]
-    code = THREE_LETTERS.get(primary, primary)
+    code = ISO_639_2.get(primary, primary)
     return code if code in LANGUAGES else name
 
 
@@ -56,57 +59,61 @@ def trigrams(text: str) -> list[str]:
 
 
 @functools.cache
-def table() -> Mapping[str, float]:
+def trigram_weights() -> Mapping[str, float]:
     """Nats that each run speaks for Spanish, below 0 for English: see `data/tables.py`."""
-    rows = TABLE.read_text(encoding="utf-8").splitlines()
+    rows = TRIGRAMS_TABLE.read_text(encoding="utf-8").splitlines()
     return {trigram: float(ratio) for trigram, _, ratio in (row.partition("\t") for row in rows)}
 
 
-def detect(text: str) -> Detected:
+def detect(text: str) -> Detection:
     """The likelier language; without a word that tells, Spanish with a confidence of 0.5.
 
     A few words whose letters do not tell are looked up.
     """
-    known = table()
-    total = TRUST * sum(known.get(trigram, 0.0) for trigram in trigrams(text))
+    known = trigram_weights()
+    total = TRIGRAM_WEIGHT * sum(known.get(trigram, 0.0) for trigram in trigrams(text))
     if not text.isupper():
         names = " ".join(word for word in _WORD.findall(text) if word[0].isupper())
-        total -= (TRUST - IN_NAMES) * sum(known.get(trigram, 0.0) for trigram in trigrams(names))
-    total += LETTER * sum(map(text.lower().count, SPANISH))
+        total -= (TRIGRAM_WEIGHT - NAME_TRIGRAM_WEIGHT) * sum(
+            known.get(trigram, 0.0) for trigram in trigrams(names)
+        )
+    total += LETTER_WEIGHT * sum(map(text.lower().count, SPANISH_LETTERS))
     sure = 1 / (1 + math.exp(-min(abs(total), 50.0)))
-    if sure < DECIDED and len(usual := _usual_in(text)) == 1:
-        return Detected(usual[0], DECIDED)
-    return Detected("es" if total >= 0 else "en", sure)
+    if sure < MIN_CONFIDENCE and len(usual := _languages_of_common_words(text)) == 1:
+        return Detection(usual[0], MIN_CONFIDENCE)
+    return Detection("es" if total >= 0 else "en", sure)
 
 
-def _usual_in(text: str) -> list[str]:
+def _languages_of_common_words(text: str) -> list[str]:
     """The languages in which all words of a text are frequent: of "hello" English alone."""
     from transformer.text import spelling  # its tables are for text that does not tell
 
     found = _WORD.findall(text.lower())
-    tables = {lang: spelling.words(lang) for lang in LANGUAGES if found}
+    tables = {lang: spelling.load_words(lang) for lang in LANGUAGES if found}
     return [lang for lang, known in tables.items() if known and known.rank.keys() >= set(found)]
 
 
-def is_already(text: str, src_lang: str, tgt_lang: str) -> bool:
+def is_in_target_language(text: str, src_lang: str, tgt_lang: str) -> bool:
     """Whether a text that is to be translated is in the target language: its words and runs are.
 
     A lone word only where the source language does not have it.
     """
     from transformer.text import spelling
 
-    here, n_words = spelling.known_share(text, src_lang)
-    there, _ = spelling.known_share(text, tgt_lang) if here < 1 else (0.0, 0)
+    here, n_words = spelling.known_word_share(text, src_lang)
+    there, _ = spelling.known_word_share(text, tgt_lang) if here < 1 else (0.0, 0)
     if n_words < 2:
         return n_words == 1 and (here, there) == (0.0, 1.0)
-    if there < TRANSLATED or here >= there:
+    if there < MIN_TARGET_SHARE or here >= there:
         return False
     own, other = (
-        known.rank if (known := spelling.words(lang)) else {} for lang in (src_lang, tgt_lang)
+        known.rank if (known := spelling.load_words(lang)) else {} for lang in (src_lang, tgt_lang)
     )
-    found, last = _WORD.findall(text.lower()), 2 * spelling.COMMON
+    found, last = _WORD.findall(text.lower()), 2 * spelling.N_COMMON_WORDS
     native = sum(own.get(word, last) < other.get(word, last) for word in found)
     detected = detect(text)
     return (
-        native <= FOREIGN * len(found) and detected.lang == tgt_lang and detected.confidence > SURE
+        native <= MAX_SOURCE_SHARE * len(found)
+        and detected.lang == tgt_lang
+        and detected.confidence > MIN_TARGET_CONFIDENCE
     )

@@ -21,7 +21,7 @@ def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
     return [(piece, mark) for piece, mark in pieces if piece]
 
 
-def located(text: str, words: Sequence[str]) -> list[Span]:
+def locate_words(text: str, words: Sequence[str]) -> list[Span]:
     """Where the words stand in a text, in order; ValueError where one does not."""
     spans, end = [], 0
     for word in words:
@@ -42,7 +42,7 @@ def project_markup(
     ValueError where the words are not those of the sentences.
     """
     source, target = sentences
-    at_source, at_target = (located(*side) for side in zip(sentences, words, strict=True))
+    at_source, at_target = (locate_words(*side) for side in zip(sentences, words, strict=True))
     columns = [[i for i, (c, d) in enumerate(at_source) if a < d and c < b] for a, b in marks]
     shares = [_shares(row, columns) for row in weights]  # (T, marks + 1), the last: in no mark
     highest = [sorted(row)[-2:] for row in shares]

@@ -11,41 +11,41 @@ from collections.abc import Iterator
 
 from transformer.text import spelling
 
-TABLE = spelling.FOLDER / "people.xz"  # `data/tables.py` writes it
-SHORT = 6  # words of a line in which names are sought: a cell, an author's, a signature
+NAMES_TABLE = spelling.TABLES_FOLDER / "people.xz"  # `data/tables.py` writes it
+MAX_LINE_WORDS = 6  # words of a line in which names are sought: a cell, an author's, a signature
 _CAPITAL = r"(?:[A-ZÀ-ÖØ-Þ][\w'’-]*\w|[A-Z]\.)"
 _PARTICLES = ("de", "del", "la", "las", "los", "y", "van", "von")
-_RUN = re.compile(
+_CAPITALIZED_RUN = re.compile(
     rf"(?<![\w.]){_CAPITAL}(?:[^\S\n](?:(?:{'|'.join(_PARTICLES)})[^\S\n])*{_CAPITAL})+(?!\w)"
 )
-_TITLED = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
+_TITLE_AND_NAME = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
 
 
 @functools.cache
-def people() -> tuple[frozenset[str], frozenset[str]]:
+def load_names() -> tuple[frozenset[str], frozenset[str]]:
     """Given names and surnames, in small letters, or in capitals where they are English words."""
-    given, surnames = lzma.decompress(TABLE.read_bytes()).decode().split("\n")
+    given, surnames = lzma.decompress(NAMES_TABLE.read_bytes()).decode().split("\n")
     return frozenset(given.split()), frozenset(surnames.split())
 
 
-def find_people(text: str, lang: str) -> Iterator[tuple[int, int]]:
+def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
     """Where the names of people are: in short lines in full, else behind a title: Ms. White."""
     for line in re.finditer(r"[^\n]+", text):
-        if len(line.group().split()) <= SHORT:
-            for run in _RUN.finditer(text, *line.span()):
-                if is_person(run.group(), lang):
+        if len(line.group().split()) <= MAX_LINE_WORDS:
+            for run in _CAPITALIZED_RUN.finditer(text, *line.span()):
+                if is_person_name(run.group(), lang):
                     yield run.span()
-    for titled in _TITLED.finditer(text):
-        if _is_in(titled[1], people()[1]):
-            yield titled.span(1)
+    for match in _TITLE_AND_NAME.finditer(text):
+        if _is_in(match[1], load_names()[1]):
+            yield match.span(1)
 
 
-def is_person(name: str, lang: str) -> bool:
+def is_person_name(name: str, lang: str) -> bool:
     """Whether it is the full name of somebody, in a text of a language.
 
     English labels have capitals like names: Mark Read, where both may be words, is none.
     """
-    given, surnames = people()
+    given, surnames = load_names()
     read = [word for word in name.split() if word not in _PARTICLES and word[-1] != "."]
     if len(read) < 2 or not _is_in(read[-1], surnames):
         return False
@@ -53,7 +53,7 @@ def is_person(name: str, lang: str) -> bool:
         return False
     if not _is_in(read[0], given):  # Lebron: a name that is no word
         return not any(
-            read[0].lower() in known for known in map(spelling.words, ("es", "en")) if known
+            read[0].lower() in known for known in map(spelling.load_words, ("es", "en")) if known
         )
     return not (lang == "en" and {read[0].upper(), read[-1].upper()} <= given | surnames)
 

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from transformer.config import SLOTS
-from transformer.text.marks import KINDS
+from transformer.text.patterns import PATTERNS
 
 AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
 # What is passed over at once is a word: a long search lets no other thread work.
-_FIND = re.compile(
-    "|".join([*(f"(?P<{kind}>{p})" for kind, p in KINDS.items()), r"(?s:[^\W_]++[^\S\n]*+|.)"])
+_SCAN = re.compile(
+    "|".join([*(f"(?P<{kind}>{p})" for kind, p in PATTERNS.items()), r"(?s:[^\W_]++[^\S\n]*+|.)"])
 )
-_LABEL = 48  # characters of a label, which may have an accelerator
-_CLOSES = {")": "(", "]": "[", "}": "{"}
+_MAX_LABEL = 48  # characters of a label, which may have an accelerator
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """text[start:end] is to be copied as it is; the kind is one of `KINDS`."""
+class ProtectedSpan:
+    """text[start:end] is to be copied as it is; the kind is one of `PATTERNS`."""
 
     start: int
     end: int
@@ -37,21 +37,21 @@ def slot(number: int) -> str:
     return chr(ord(SLOTS[0]) + number)
 
 
-def find(text: str) -> tuple[Span, ...]:
+def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
     """What is to be copied, in order, without overlap: a number in an address is no number."""
-    spans = list[Span]()
+    spans = list[ProtectedSpan]()
     closing: dict[int, int] = {}  # where the signs that end an emphasis are
-    for match in _FIND.finditer(text):
+    for match in _SCAN.finditer(text):
         kind, (start, end) = match.lastgroup, match.span()
         if start in closing:
             kind, end = "emphasis", closing.pop(start)
-        elif kind is None or (kind == "accelerator" and len(text) > _LABEL):
+        elif kind is None or (kind == "accelerator" and len(text) > _MAX_LABEL):
             continue
         elif kind == "emphasis":
             closing[match.start("end")] = match.end("end")
         elif kind in ("url", "doi"):
-            end = _end_of_address(text, start, end)
-        spans.append(Span(start, end, kind))
+            end = _trim_url(text, start, end)
+        spans.append(ProtectedSpan(start, end, kind))
     return tuple(spans)
 
 
@@ -61,19 +61,21 @@ def overlapping(start: int, end: int, spans: Sequence[AnySpan]) -> Sequence[AnyS
     return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
-def restore(text: str, originals: Sequence[str]) -> str:
+def restore_slots(text: str, originals: Sequence[str]) -> str:
     """The text with what its slots stand for; a slot that stands for nothing is left out."""
     number = {slot(i): original for i, original in enumerate(originals)}
     known = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
     return known.sub(lambda found: number.get(found.group(), ""), text)
 
 
-def _end_of_address(text: str, start: int, end: int) -> int:
+def _trim_url(text: str, start: int, end: int) -> int:
     """Without the punctuation of the sentence, and without a bracket that it did not open."""
-    opened = {c: text.count(o, start, end) - text.count(c, start, end) for c, o in _CLOSES.items()}
+    opened = {
+        c: text.count(o, start, end) - text.count(c, start, end) for c, o in _BRACKETS.items()
+    }
     while True:
         last = text[end - 1]
-        if last in _CLOSES:
+        if last in _BRACKETS:
             if opened[last] >= 0:
                 return end
             opened[last] += 1

@@ -10,9 +10,9 @@ _MARK = re.compile(
     r"(?P<open>[«“„]|(?<![\w'’])['‘](?=[^\W_]|[¿¡(…]))"
     r"|(?P<close>[»”]|(?<=[\w.,;!?…)])['’](?![\w'’]))|(?P<either>\")"
 )
-_CLOSING = {"«": "»", "“": "”", "„": "“”", "'": "'’", "‘": "’'", '"': '"'}
-_WRITTEN = {"es": (("«", "»"), ("“", "”")), "en": (('"', '"'), ("'", "'"))}  # by depth
-_TORN = re.compile(r"\w—\w|—\W*$|^—\s")  # dashes that no dialogue has
+_CLOSING_MARKS = {"«": "»", "“": "”", "„": "“”", "'": "'’", "‘": "’'", '"': '"'}
+_STYLES = {"es": (("«", "»"), ("“", "”")), "en": (('"', '"'), ("'", "'"))}  # by depth
+_STRAY_DASH = re.compile(r"\w—\w|—\W*$|^—\s")  # dashes that no dialogue has
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ def find_quotes(text: str) -> tuple[list[Quote], str]:
             continue  # inches
         if match["open"] or (match["either"] and last != '"'):
             opened.append(at)
-        elif mark in _CLOSING.get(last, ""):
+        elif mark in _CLOSING_MARKS.get(last, ""):
             quotes.append(Quote(opened.pop(), at, len(opened)))
         elif mark not in "'’":  # of an apostrophe
             alone += mark
     return quotes, alone + "".join(text[at] for at in opened if text[at] not in "'‘")
 
 
-def is_disordered(source: str, output: str) -> bool:
+def has_mismatched_quotes(source: str, output: str) -> bool:
     """Whether the marks of a translation are no pairs of one kind, though those of its source are.
 
     A dialogue may be written in either way.
@@ -57,11 +57,11 @@ def is_disordered(source: str, output: str) -> bool:
     if not wanted or not output.startswith("—"):
         return False
     dashes = output.count("—")
-    fewest, most = _dashes(source, [quote for quote in wanted if not quote.depth])
-    return not fewest <= dashes <= most or _TORN.search(output) is not None
+    fewest, most = _dash_range(source, [quote for quote in wanted if not quote.depth])
+    return not fewest <= dashes <= most or _STRAY_DASH.search(output) is not None
 
 
-def _dashes(source: str, quotes: list[Quote]) -> tuple[int, int]:
+def _dash_range(source: str, quotes: list[Quote]) -> tuple[int, int]:
     """How many dashes a dialogue has at least and at most: one at each start, one before words.
 
     —So —said Ann—, and so. What begins with a capital may be a sentence of its own.
@@ -75,32 +75,32 @@ def _dashes(source: str, quotes: list[Quote]) -> tuple[int, int]:
     return fewest, most
 
 
-def mark(quote: Quote, lang: str) -> tuple[str, str]:
+def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
     """The two marks that a language writes around a quotation."""
-    return _WRITTEN[lang][min(quote.depth, 1)]
+    return _STYLES[lang][min(quote.depth, 1)]
 
 
-def restyled(source: str, output: str, lang: str) -> str:
+def localize_quotes(source: str, output: str, lang: str) -> str:
     """A translation with the marks of its language, if what it quotes is plain.
 
     In Spanish what English quotes has guillemets, also where a model writes a dialogue, or "these".
     """
     wanted, alone = find_quotes(source)
-    if alone or not wanted or lang not in _WRITTEN:
+    if alone or not wanted or lang not in _STYLES:
         return output
     if output.startswith("—"):
-        output = _without_dashes(source, [q for q in wanted if not q.depth], output)
+        output = _dialogue_to_guillemets(source, [q for q in wanted if not q.depth], output)
     quotes, alone = find_quotes(output)
     if alone or (lang == "es" and {output[quote.start] for quote in quotes} in ({'"'}, {"“"})):
         return output  # Spanish has these, too
     for quote in quotes:
-        first, last = mark(quote, lang)
+        first, last = quote_marks(quote, lang)
         output = output[: quote.start] + first + output[quote.start + 1 :]
         output = output[: quote.end] + last + output[quote.end + 1 :]
     return re.sub(r",([»”])(?=\s)", r"\1,", output) if lang == "es" else output
 
 
-def _without_dashes(source: str, quotes: list[Quote], output: str) -> str:
+def _dialogue_to_guillemets(source: str, quotes: list[Quote], output: str) -> str:
     """A Spanish dialogue in guillemets, if it has as many parts as what it translates."""
     said, end = list[tuple[str, bool]](), 0
     for quote in quotes:

@@ -12,8 +12,8 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 from transformer.config import UserError
-from transformer.text.abbreviations import SHORT
-from transformer.text.addresses import PREFIX
+from transformer.text.abbreviations import ABBREVIATIONS
+from transformer.text.addresses import CHAT_PREFIX
 from transformer.text.glossary import TermSpan
 
 Span = tuple[int, int]
@@ -41,21 +41,23 @@ _MARK = re.compile(
 )
 _WORDS = re.compile(r"[\w\s]+")
 _MONEY = re.compile(r"[$€£¥]\s?+\d|\d\s?+[$€£¥]")
-LONGEST = 1000  # characters of a sentence, if it can be cut: a model takes fewer at once
+MAX_SENTENCE_CHARS = 1000  # characters of a sentence, if it can be cut: a model takes fewer at once
 _OPENING = "(\"'«“\u2018¿¡—-"
-_TITLE = re.compile(  # never ends a sentence
+_TITLES = re.compile(  # never ends a sentence
     r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
     r"|cf|cnel|dña|dra?|dres|ej|fr|gral|hno|ing|lic|mons|ph|profa?|sra?|sre?s|srta|sta|sto|tte)"
 )
-_NUMBERED = re.compile(  # does not end one before a number
+_NUMBER_LABELS = re.compile(  # does not end one before a number
     r"(?i:abr|apr|aug|dec|dic|ene|feb|jan|ju[ln]|mar|nov|oct|sept?|approx|aprox|arts?|caps?|ch"
     r"|chap|cía|eds?|eq|figs?|lám|nos?|nr?o|n[uú]m|p[aá]gs?|pp|ref|sec|tab|tel|vols?)"
 )
-_SHORT = re.compile(  # initials and the like end one only before a word that often begins one
+_INITIALS = re.compile(  # initials and the like end one only before a word that often begins one
     r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|[^\W\d_]|EE|UU|al|Bros|Corp?|Inc|Jr|Ltd|[UV]ds?"
 )
-_CLOSED = re.compile(r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$")  # ends one before any capital
-_STARTER = {
+_CLOSING_ABBREVIATION = re.compile(
+    r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$"
+)  # ends one before any capital
+_STARTERS = {
     "es": r"Al?|Así|Aunque|Cada|Como|Con|Cuando|De|Desde|Después|Durante|Ella|Ellos|El|En|Entonces"
     r"|Es|Est[aeo]s?|Fue|Han?|Hay|Hoy|L[aeo]s?|Luego|M[ei]|Mientras|No|Nos|Para|Pero|Por|Porque|Que"
     r"|Se|Según|Si|Sin|Sobre|Son|Sus?|También|Tras|T[uú]|Una?|Ya?|Yo|Él",
@@ -63,14 +65,14 @@ _STARTER = {
     r"|I|If|In|Is|Its?|Many|Most|My|No|Not|Now|On|One|Our|She|Since|So|Some|Such|That|The|Their"
     r"|Then|There|These|They|This|Those|Thus|To|Until|We|What|When|Where|Which|While|Who|Why|You",
 }
-_CUTS = (  # where to halve, best first: at a clause, at white space
+_CUT_PATTERNS = (  # where to halve, best first: at a clause, at white space
     r"(?<!\s)(?:(?<=[;:,)])\s++|\s++(?=(?:y|e|o|u|ni|pero|que|porque|and|or|but|that|because)\s))",
     r"\s++",
 )
-_CHARACTERS = re.compile(  # where one ends and another begins
+_CHARACTER_BOUNDARY = re.compile(  # where one ends and another begins
     r"(?<!\u200d)(?![\u0300-\u036f\u200d\u20d0-\u20ff\ufe0f\U0001f3fb-\U0001f3ff\udc00-\udfff])"
 )
-_NEAR = 100  # characters of the middle
+_CUT_RANGE = 100  # characters of the middle
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,21 +86,21 @@ class Segment:
     is_sentence: bool
     kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
     terms: tuple[TermSpan, ...] = ()  # and what a glossary translates
-    is_as_typed: bool = False  # what looks like a slip is none
+    keep_spelling: bool = False  # what looks like a slip is none
 
     @property
     def has_words(self) -> bool:
         """Whether there is something to translate outside what is kept: a letter, money, a term."""
-        text = _covered(self.text, self.kept, " ") if self.kept else self.text
-        return self.is_sentence and (says_something(text) or bool(self.terms))
+        text = _mask(self.text, self.kept, " ") if self.kept else self.text
+        return self.is_sentence and (is_translatable(text) or bool(self.terms))
 
 
-def says_something(text: str) -> bool:
+def is_translatable(text: str) -> bool:
     """Whether a text has something to translate: a letter, or a sum of money."""
     return any(map(str.isalpha, text)) or bool(_MONEY.search(text))
 
 
-def segments(
+def split_sentences(
     text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
 ) -> tuple[Segment, ...]:
     """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
@@ -107,12 +109,12 @@ def segments(
     one of the `kept` spans (an address, a tag) or of the terms. They are in order and do not
     overlap.
     """
-    starter = _STARTER.get(lang, "|".join(_STARTER.values()))
+    starter = _STARTERS.get(lang, "|".join(_STARTERS.values()))
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = [span for span in sorted([*kept, *dotted]) if text[slice(*span)] not in _DIVIDERS]
-    covered, uncut = _covered(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
-    parts = _with_gaps(text, _shortened(covered, _sentences(text, covered, starter), uncut))
-    return tuple(_with_kept(parts, kept, terms)) if kept or terms else parts
+    covered, uncut = _mask(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
+    parts = _with_gaps(text, _shorten(covered, _sentences(text, covered, starter), uncut))
+    return tuple(_attach_spans(parts, kept, terms)) if kept or terms else parts
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
@@ -125,7 +127,7 @@ def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
     return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
 
 
-def _covered(text: str, spans: Sequence[Span], cover: str) -> str:
+def _mask(text: str, spans: Sequence[Span], cover: str) -> str:
     """The text with a cover, one character, for each character of the spans."""
     parts, end = list[str](), 0
     for start, stop in spans:
@@ -140,7 +142,7 @@ def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
     return tuple(part for part in parts if part.text)
 
 
-def _with_kept(
+def _attach_spans(
     parts: Iterable[Segment], kept: Sequence[Span], terms: Sequence[TermSpan]
 ) -> Iterator[Segment]:
     end = 0
@@ -162,7 +164,7 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
         line, offset = match.group(), match.start()
         listed = _LIST.match(line)
         start = listed.end() if listed else 0
-        said = PREFIX.match(text, offset + start, match.end())
+        said = CHAT_PREFIX.match(text, offset + start, match.end())
         start = said.end() - offset if said else start
         if start == len(line):
             continue
@@ -174,10 +176,10 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
         yield offset + start, offset + len(line)
 
 
-def _shortened(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
+def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
     """The spans, the very long ones in pieces: who translates one does nothing else meanwhile."""
     for start, end in spans:
-        first, *others = _pieces(text, start, end, lambda piece: len(piece) <= LONGEST)
+        first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
             place = bisect.bisect_right(uncut, first[1], key=lambda span: span[1])
             if place < len(uncut) and uncut[place][0] < other[0]:  # the cut would be within it
@@ -200,11 +202,11 @@ def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) ->
     before = line[max(start, match.start() - 12) : match.start()]
     last = "".join(before.split()[-1:]).lstrip(_OPENING)
     numbered = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
-    if numbered or _TITLE.fullmatch(last):
+    if numbered or _TITLES.fullmatch(last):
         return False
-    if last in SHORT or _NUMBERED.fullmatch(last):
+    if last in ABBREVIATIONS or _NUMBER_LABELS.fullmatch(last):
         return not small and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
-    if _SHORT.fullmatch(last) and not _CLOSED.search(before):
+    if _INITIALS.fullmatch(last) and not _CLOSING_ABBREVIATION.search(before):
         return re.fullmatch(starter, following) is not None and not match["dot"]
     return not small or casual or (len(last) > 3 and last.islower() and not match["close"])
 
@@ -224,11 +226,11 @@ def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 def _halves(piece: str) -> Span:
     """Where the left part ends and where the right part begins."""
     size = len(piece)
-    for pattern, margin in zip(_CUTS, (size // 4, 1), strict=True):
+    for pattern, margin in zip(_CUT_PATTERNS, (size // 4, 1), strict=True):
         gaps = [m.span() for m in re.finditer(pattern, piece)]
         if inner := [gap for gap in gaps if margin <= gap[0] <= size - margin]:
             return min(inner, key=lambda gap: abs(sum(gap) - size))
-    near = range(max(1, size // 2 - _NEAR), min(size, size // 2 + _NEAR))
-    places = (at for at in near if _CHARACTERS.match(piece, at))
+    near = range(max(1, size // 2 - _CUT_RANGE), min(size, size // 2 + _CUT_RANGE))
+    places = (at for at in near if _CHARACTER_BOUNDARY.match(piece, at))
     at = min(places, key=lambda at: abs(2 * at - size), default=size // 2)
     return at, at

@@ -17,42 +17,49 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "tables"
-ACCENTS = FOLDER / "accents.tsv"
-WORD = re.compile(
+TABLES_FOLDER = Path(__file__).resolve().parent / "tables"
+ACCENTS_TABLE = TABLES_FOLDER / "accents.tsv"
+LOWERCASE_WORD = re.compile(
     r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)"
 )  # in small letters, in no address, no name, and no longer than any frequent word
 LETTERS = "abcdefghijklmnopqrstuvwxyzáéíóúüñ"
-_MARKS = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "úü", "n": "ñ"}
-_KEYS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
+_ACCENTED_LETTERS = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "úü", "n": "ñ"}
+_KEY_ROWS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
 NEXT_KEYS: Mapping[str, list[str]] = {
     key: [other for pair in pairwise(row) if key in pair for other in pair if other != key]
-    for row in _KEYS
+    for row in _KEY_ROWS
     for key in row
 }
-FEWEST, NATIVE = 4, 0.65  # words by which a language is told, and the share that is known of it
-LEFT = 0.5  # and below which it is not translated: Latin, French, Italian have 0.0 to 0.5
-COMMON = 10_000  # the words of a language that hardly stand in texts of another one
+MIN_WORDS, MIN_KNOWN_SHARE = (
+    4,
+    0.65,
+)  # words by which a language is told, and the share that is known of it
+MIN_TRANSLATABLE_SHARE = (
+    0.5  # and below which it is not translated: Latin, French, Italian have 0.0 to 0.5
+)
+N_COMMON_WORDS = 10_000  # the words of a language that hardly stand in texts of another one
 
-ANY_WORD = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]+")
 ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
 _QUESTION_WORDS = {
     "que": "qué", "quien": "quién", "quienes": "quiénes", "como": "cómo", "cuando": "cuándo",
     "donde": "dónde", "cual": "cuál", "cuales": "cuáles", "cuanto": "cuánto", "cuanta": "cuánta",
     "cuantos": "cuántos", "cuantas": "cuántas",
 }  # fmt: skip
-_BEFORE = r"(?:(?:a|de|en|con|por|para|desde|hasta) )?"
-_ASKED = re.compile(rf"(¿{_BEFORE}(?:y |pero )?)({'|'.join(_QUESTION_WORDS)})\b", re.IGNORECASE)
-_CLAUSE = re.compile(
-    rf"[,;:] +(?={_BEFORE}(?:{'|'.join(_QUESTION_WORDS)})\b[^,;:]*$)", re.IGNORECASE
+_PREPOSITION = r"(?:(?:a|de|en|con|por|para|desde|hasta) )?"
+_UNACCENTED_QUESTION = re.compile(
+    rf"(¿{_PREPOSITION}(?:y |pero )?)({'|'.join(_QUESTION_WORDS)})\b", re.IGNORECASE
 )
-_STOP = re.compile(r"[.!?…]\s+")
-_FIRST = re.compile(r"[^\s\"'«“‘(\[?!—–-]")
-_OPENING = {"?": "¿", "!": "¡"}
+_CLAUSE = re.compile(
+    rf"[,;:] +(?={_PREPOSITION}(?:{'|'.join(_QUESTION_WORDS)})\b[^,;:]*$)", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?…]\s+")
+_FIRST_LETTER = re.compile(r"[^\s\"'«“‘(\[?!—–-]")
+_OPENING_MARKS = {"?": "¿", "!": "¡"}
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordList:
     """The words of a language: `rank` of the frequent ones, 0 for the first, and the others."""
 
     rank: Mapping[str, int]
@@ -65,16 +72,16 @@ class Words:
         """The most frequent word that this one may be a slip of; itself, if known, or if none."""
         if word in self:
             return word
-        candidates = {other for other in sources(word) if other in self.rank}
+        candidates = {other for other in single_edits(word) if other in self.rank}
         return min(candidates, key=self.rank.__getitem__, default=word)
 
 
-def sources(word: str) -> Iterator[str]:
+def single_edits(word: str) -> Iterator[str]:
     """What one slip makes this of: a letter lost, doubled, swapped, unmarked, a key beside."""
     for i in range(len(word) + 1):
         yield from (word[:i] + letter + word[i:] for letter in LETTERS)
     for i, letter in enumerate(word):
-        for other in (*NEXT_KEYS.get(letter, ()), *_MARKS.get(letter, "")):
+        for other in (*NEXT_KEYS.get(letter, ()), *_ACCENTED_LETTERS.get(letter, "")):
             yield word[:i] + other + word[i + 1 :]
         if letter == word[i - 1 : i]:
             yield word[:i] + word[i + 1 :]
@@ -82,28 +89,28 @@ def sources(word: str) -> Iterator[str]:
             yield word[: i - 1] + letter + word[i - 1] + word[i + 1 :]
 
 
-def table(lang: str) -> Path:
+def table_path(lang: str) -> Path:
     """Where the words of a language are kept; `data/tables.py` writes it."""
-    return FOLDER / f"spelling.{lang}.xz"
+    return TABLES_FOLDER / f"spelling.{lang}.xz"
 
 
 @functools.cache
-def words(lang: str) -> Words | None:
+def load_words(lang: str) -> WordList | None:
     """The words of a language, as `data/tables.py` counts them; None for one that it does not."""
-    if not table(lang).is_file():
+    if not table_path(lang).is_file():
         return None
-    frequent, others = lzma.decompress(table(lang).read_bytes()).decode().split("\n")
+    frequent, others = lzma.decompress(table_path(lang).read_bytes()).decode().split("\n")
     rank = {word: place for place, word in enumerate(frequent.split())}
-    return Words(rank, frozenset(others.split()))
+    return WordList(rank, frozenset(others.split()))
 
 
-def correct(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
+def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
     """The text with its slips undone, and what was: "qiero ir" -> "quiero ir", ["qiero ..."].
 
     `n_pieces` says in how many pieces a model spells a word. What it knows as well as the frequent
     word, from texts that were not counted here, stays.
     """
-    known = words(lang)
+    known = load_words(lang)
     undone: list[str] = []
     if known is None:
         return text, undone
@@ -116,62 +123,64 @@ def correct(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, 
         undone.append(f"{word} read as {other}")
         return other
 
-    return WORD.sub(read, text), undone
+    return LOWERCASE_WORD.sub(read, text), undone
 
 
-def is_known(text: str, lang: str) -> bool:
+def has_only_known_words(text: str, lang: str) -> bool:
     """Whether each word of a text was met in the language; so is all, of one not counted."""
-    known = words(lang)
+    known = load_words(lang)
     return known is None or all(
         len(word) < 3 or word in known  # 'll, ve, Mr
-        for word in ANY_WORD.findall(text.lower())
+        for word in WORD.findall(text.lower())
     )
 
 
-def known_share(text: str, lang: str) -> tuple[float, int]:
+def known_word_share(text: str, lang: str) -> tuple[float, int]:
     """How much of a text is known of a language, 0 to 1, and of how many words; names do not count.
 
     A word that is not common counts half, as those counted have some of other languages.
     """
-    known = words(lang)
-    found = ANY_WORD.findall(text)
+    known = load_words(lang)
+    found = WORD.findall(text)
     if not text.isupper():
         found = [word for i, word in enumerate(found) if not i or word.islower()]
     if known is None or not found:
         return 1.0, 0
     read = [word.lower() for word in found]
-    common = sum(known.rank.get(word, COMMON) < COMMON for word in read)
+    common = sum(known.rank.get(word, N_COMMON_WORDS) < N_COMMON_WORDS for word in read)
     return (common + sum(word in known for word in read)) / (2 * len(read)), len(read)
 
 
-def is_foreign(text: str, lang: str, share: float = NATIVE) -> bool:
+def is_foreign(text: str, lang: str, share: float = MIN_KNOWN_SHARE) -> bool:
     """Whether a text does not read like the language: too few of its words are known.
 
     Of the sentences of the project's own corpus 0.2 % are taken for foreign, 4 of 178,000 at
     LEFT.
     """
-    known, n_words = known_share(text, lang)
-    return n_words >= FEWEST and known < share
+    known, n_words = known_word_share(text, lang)
+    return n_words >= MIN_WORDS and known < share
 
 
-def is_unread(text: str) -> bool:
+def is_non_latin(text: str) -> bool:
     """Whether a text has words in letters that neither language writes: Это, 文章."""
     others = (
-        c for c in plain(text) if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")
+        c
+        for c in strip_accents(text)
+        if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")
     )
-    return sum(1 for _ in others) >= FEWEST
+    return sum(1 for _ in others) >= MIN_WORDS
 
 
-def plain(text: str) -> str:
+def strip_accents(text: str) -> str:
     """The text without marks above and below its letters: mañana -> manana."""
     parts = unicodedata.normalize("NFD", text)
     return "".join(c for c in parts if unicodedata.category(c) != "Mn")
 
 
 @functools.cache
-def accents() -> Mapping[str, str]:
+def accented_words() -> Mapping[str, str]:
     """Words by their form without accents, as `data/tables.py` counts them."""
-    return {plain(word): word for word in ACCENTS.read_text(encoding="utf-8").split()}
+    return {strip_accents(word): word for word in ACCENTS_TABLE.read_text(encoding="utf-8").split()}
 
 
 def restore_accents(text: str) -> str:
@@ -179,31 +188,33 @@ def restore_accents(text: str) -> str:
 
     "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
     """
-    text = _opened(text)
+    text = _add_opening_mark(text)
     if ACCENTED.search(text):
         return text
-    text = ANY_WORD.sub(lambda match: _spelt(match.group()), text)
-    return _ASKED.sub(lambda m: m[1] + _cased(_QUESTION_WORDS[m[2].lower()], m[2]), text)
+    text = WORD.sub(lambda match: _add_accent(match.group()), text)
+    return _UNACCENTED_QUESTION.sub(
+        lambda m: m[1] + _match_case(_QUESTION_WORDS[m[2].lower()], m[2]), text
+    )
 
 
-def _spelt(word: str) -> str:
-    known = accents().get(word.lower())
-    return _cased(known, word) if known else word
+def _add_accent(word: str) -> str:
+    known = accented_words().get(word.lower())
+    return _match_case(known, word) if known else word
 
 
-def _cased(text: str, model: str) -> str:
+def _match_case(text: str, model: str) -> str:
     if model.isupper() and len(model) > 1:
         return text.upper()
     return text.capitalize() if model[0].isupper() else text
 
 
-def _opened(text: str) -> str:
+def _add_opening_mark(text: str) -> str:
     """With ¿ or ¡ where a sentence ends with ? or ! and has none."""
-    mark = _OPENING.get(text.rstrip()[-1:])
+    mark = _OPENING_MARKS.get(text.rstrip()[-1:])
     if mark is None or "¿" in text or "¡" in text:
         return text
-    last = max((stop.end() for stop in _STOP.finditer(text)), default=0)
-    first = _FIRST.search(text, last)
+    last = max((stop.end() for stop in _SENTENCE_END.finditer(text)), default=0)
+    first = _FIRST_LETTER.search(text, last)
     if first is None:
         return text
     clause = _CLAUSE.search(text, last) if mark == "¿" else None

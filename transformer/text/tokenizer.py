@@ -29,13 +29,13 @@ from transformer.config import (
     target_tag,
 )
 
-THREADS = 16  # whatever the machine: their number changes the last digits of the scores
+TRAINING_THREADS = 16  # whatever the machine: their number changes the last digits of the scores
 N_BEST = 8  # segmentations that subword sampling chooses among
 BOUNDARY = "▁"  # SentencePiece writes it for the space before a word
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]+")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _TAG = re.compile(r"<2\w+>")  # names the language to write; nobody's word
-_CODEC = ("utf-8", "surrogateescape")  # a translation may hold half a character
+_ENCODING = ("utf-8", "surrogateescape")  # a translation may hold half a character
 
 
 class Tokenizer:
@@ -87,7 +87,7 @@ class Tokenizer:
                 bos_id=BOS_ID,
                 eos_id=EOS_ID,
                 unk_id=UNK_ID,
-                num_threads=THREADS,
+                num_threads=TRAINING_THREADS,
                 max_sentence_length=16384,
                 minloglevel=2,
             )
@@ -124,7 +124,7 @@ class Tokenizer:
         """Whether each slot is one piece, as in vocabularies that are made now."""
         return self.alphabet.issuperset(SLOTS)
 
-    def tag(self, name: str) -> int:
+    def tag_id(self, name: str) -> int:
         """The id of a tag, which stands before a source; UserError where there is none."""
         tag_id = int(self._processor.PieceToId(name))
         if not self._processor.IsControl(tag_id):
@@ -136,9 +136,9 @@ class Tokenizer:
 
     def direction_tags(self, langs: Direction, served: Sequence[Direction]) -> list[int]:
         """What a source begins with: the tag of the target where a model serves several."""
-        return [self.tag(target_tag(langs[1]))] if len(served) > 1 else []
+        return [self.tag_id(target_tag(langs[1]))] if len(served) > 1 else []
 
-    def without_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
+    def split_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
         """The tags that a source begins with, and the rest of it."""
         n_tags = 0
         while n_tags < len(ids) and self._processor.IsControl(int(ids[n_tags])):
@@ -149,7 +149,7 @@ class Tokenizer:
         """The likeliest segmentation, without special ids."""
         return list(self._processor.EncodeAsIds(text))
 
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return list(self._processor.Encode(list(texts), num_threads=1))
 
     def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
@@ -186,17 +186,17 @@ class Word:
     last: int
 
 
-def words(pieces: Sequence[str]) -> tuple[Word, ...]:
+def group_words(pieces: Sequence[str]) -> tuple[Word, ...]:
     """The words in order; a lone word boundary goes with the word that it opens.
 
     A piece that writes parts of two words belongs to both, one of white space alone to none.
     """
-    raw = [_bytes_of(piece) for piece in pieces]
+    raw = [_piece_bytes(piece) for piece in pieces]
     ends = list(accumulate(map(len, raw)))
-    text = b"".join(raw).decode(*_CODEC)
+    text = b"".join(raw).decode(*_ENCODING)
     grouped = []
     for match in _WORD.finditer(text):
-        start, end = (len(text[:at].encode(*_CODEC)) for at in match.span())
+        start, end = (len(text[:at].encode(*_ENCODING)) for at in match.span())
         inside = [
             i
             for i, piece in enumerate(raw)
@@ -205,12 +205,12 @@ def words(pieces: Sequence[str]) -> tuple[Word, ...]:
         first = inside[0]
         while first and pieces[first - 1] == BOUNDARY:
             first -= 1
-        shown = match[0].encode(*_CODEC).decode("utf-8", "replace")
+        shown = match[0].encode(*_ENCODING).decode("utf-8", "replace")
         grouped.append(Word(shown, first, inside[-1] + 1))
     return tuple(grouped)
 
 
-def _bytes_of(piece: str) -> bytes:
+def _piece_bytes(piece: str) -> bytes:
     if _TAG.fullmatch(piece):
         return b""
     byte = _BYTE.fullmatch(piece)

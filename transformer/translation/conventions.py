@@ -8,9 +8,10 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from transformer.text import abbreviations, clocks
-from transformer.text.placeholders import find
-from transformer.text.quotes import restyled
+from transformer.text.abbreviations import expand_abbreviations
+from transformer.text.placeholders import find_protected
+from transformer.text.quotes import localize_quotes
+from transformer.text.times import correct_times, find_times, format_time
 
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
@@ -47,7 +48,7 @@ def normalize_source(text: str, lang: str) -> str:
     """A text with the signs that a corpus has: 180 °C, n.º 5, página 12, no soft hyphens."""
     text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
     text = unicodedata.normalize("NFC", text.translate(_REPLACEMENTS))
-    text = abbreviations.spelt_out(text, lang)
+    text = expand_abbreviations(text, lang)
     return _CLOCK.sub(lambda found: _rewrite_clock(found, lang), text)
 
 
@@ -63,10 +64,10 @@ def _rewrite_clock(found: re.Match[str], lang: str) -> str:
 
 def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
     """Where those times, sums and numbers stand that are lost, or of which a sign is."""
-    found = [(clock.start, clock.end) for clock in clocks.find_clocks(text)]
+    found = [(clock.start, clock.end) for clock in find_times(text)]
     spans = [(start, end) for start, end in found if text[start:end] in lost]
     found = spans + [match.span() for match in _AMOUNT.finditer(text)]
-    found += [(span.start, span.end) for span in find(text) if span.kind == "number"]
+    found += [(span.start, span.end) for span in find_protected(text) if span.kind == "number"]
     for start, end in found[len(spans) :]:
         told = {text[start:end], *_AMOUNT_PART.findall(text[start:end])}
         if not told.isdisjoint(lost) and not any(a < end and start < b for a, b in spans):
@@ -76,9 +77,9 @@ def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
 
 def convert_amount(amount: str, lang: str) -> str:
     """A time, a sum or a number as the target language writes it: $1,500.50 -> 1.500,50 $."""
-    times = clocks.find_clocks(amount)
+    times = find_times(amount)
     if times and (times[0].start, times[0].end) == (0, len(amount)):
-        return clocks.written(times[0], lang)
+        return format_time(times[0], lang)
     parts = _AMOUNT.fullmatch(amount)
     if parts is None:
         return amount
@@ -103,9 +104,9 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
 
     The pieces have no º, and a model guesses times. The marks of what is kept stay.
     """
-    text = clocks.mended(source, text, lang)
+    text = correct_times(source, text, lang)
     if not any(_QUOTED.search(token) for token in kept):  # of a tag, of code
-        text = restyled(source, text, lang)
+        text = localize_quotes(source, text, lang)
     if source.count(";") > text.count(";"):
         text = _restore_semicolons(source, text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:

@@ -126,7 +126,7 @@ class Directions:
         directions = []
         for text in texts:
             language = detect(text)
-            if language.is_decided and language.lang in by_source:
+            if language.is_confident and language.lang in by_source:
                 current = by_source[language.lang]
             directions.append(current)
         return directions

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
-from transformer.text.clocks import compare
 from transformer.text.glossary import Glossary
-from transformer.text.language import NAMES, is_already
-from transformer.text.marks import is_message
-from transformer.text.names import find_people
-from transformer.text.placeholders import find, overlapping
+from transformer.text.language import NAMES, is_in_target_language
+from transformer.text.names import find_person_names
+from transformer.text.patterns import is_message_syntax
+from transformer.text.placeholders import find_protected, overlapping
 from transformer.text.sentences import Segment
+from transformer.text.times import compare_times
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import conventions, preprocess
 from transformer.translation.preprocess import ModelInput, SourceSentence
@@ -92,11 +92,12 @@ class GuardedTranslator(TextTranslator):
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
         """The sentences of a text, with what is kept in each and the terms of a glossary."""
         kept, glossary = self._protected_spans(text), glossary or self.glossary
-        terms = glossary.terms((self.src_lang, self.tgt_lang)).find(text, kept) if glossary else ()
+        langs = self.src_lang, self.tgt_lang
+        terms = glossary.matcher(langs).find(text, kept) if glossary else ()
         if terms and kept:
             kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
         layout = Layout.split(text, self.src_lang, kept, terms)
-        if layout.sentences or not spelling.is_unread(text):
+        if layout.sentences or not spelling.is_non_latin(text):
             return layout
         return dataclasses.replace(layout, source_warnings=(self._foreign_warning,))
 
@@ -140,9 +141,8 @@ class GuardedTranslator(TextTranslator):
             (part if is_kept else conventions.normalize_source(part, self.src_lang), is_kept)
             for part, is_kept in parsed.parts
         )
-        spelt = self._correct_spelling(
-            dataclasses.replace(parsed, parts=parts), sentence.is_as_typed
-        )
+        parsed = dataclasses.replace(parsed, parts=parts)
+        spelt = self._correct_spelling(parsed, sentence.keep_spelling)
         if not sentence.terms and self._stays_untranslated(text, spelt):
             return SourceSentence(((text, True),), is_untranslatable=True)
         return spelt
@@ -150,18 +150,18 @@ class GuardedTranslator(TextTranslator):
     def _stays_untranslated(self, typed: str, sentence: SourceSentence) -> bool:
         """Whether a sentence stays as it is: in a third language, or in the target's already."""
         said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
-        return spelling.is_foreign(said, self.src_lang, spelling.LEFT) or (
-            is_already(said if sentence.kept else typed, self.src_lang, self.tgt_lang)
+        return spelling.is_foreign(said, self.src_lang, spelling.MIN_TRANSLATABLE_SHARE) or (
+            is_in_target_language(said if sentence.kept else typed, self.src_lang, self.tgt_lang)
         )
 
-    def _correct_spelling(self, sentence: SourceSentence, is_as_typed: bool) -> SourceSentence:
+    def _correct_spelling(self, sentence: SourceSentence, keep_spelling: bool) -> SourceSentence:
         """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = spelling.restore_accents(typed) if self.src_lang == "es" else typed
         typos: list[str] = []
-        if not (sentence.style or is_as_typed):  # a name in capitals has small letters now
-            text, typos = spelling.correct(text, self.src_lang, self._n_pieces)
+        if not (sentence.style or keep_spelling):  # a name in capitals has small letters now
+            text, typos = spelling.correct_spelling(text, self.src_lang, self._n_pieces)
         if text == typed:
             return sentence
         texts = text.split(SLOTS[0])
@@ -176,9 +176,9 @@ class GuardedTranslator(TextTranslator):
 
     def _protected_spans(self, text: str) -> Spans:
         """What is kept, in order: protected tokens, and runs that no piece can write."""
-        found = [(s.start, s.end) for s in find(text) if s.kind != "number"]
+        found = [(s.start, s.end) for s in find_protected(text) if s.kind != "number"]
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
-        for also in (find_people(text, self.src_lang), names):
+        for also in (find_person_names(text, self.src_lang), names):
             found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
         spans = [*found]
         for run in self._foreign.finditer(text):
@@ -190,7 +190,7 @@ class GuardedTranslator(TextTranslator):
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
         apart = (
             sentence.is_untranslatable
-            or any(map(is_message, sentence.kept))
+            or any(map(is_message_syntax, sentence.kept))
             or (not self.has_slots and any(map(self._foreign.search, sentence.kept)))
         )
         if apart or preprocess.is_all_terms(sentence):
@@ -299,7 +299,7 @@ class GuardedTranslator(TextTranslator):
         ]
         guessed = [  # what writes a wrong time has often lost more
             text != candidate.text
-            and bool(compare(sentence.text, candidate.text, self.tgt_lang).lost)
+            and bool(compare_times(sentence.text, candidate.text, self.tgt_lang).missing)
             for candidate, text in made
         ]
         candidates = tuple(
@@ -374,9 +374,9 @@ def _invented_words(source: str, candidate: Candidate, lang: str) -> list[Qualit
 
     A word of one piece is known to the vocabulary; most translations have no others.
     """
-    spelt = set(spelling.WORD.findall(candidate.text))
+    spelt = set(spelling.LOWERCASE_WORD.findall(candidate.text))
     spelt -= {piece.removeprefix("▁") for piece in candidate.tokens}
-    known = spelling.words(lang) if spelt else None
+    known = spelling.load_words(lang) if spelt else None
     if known is None:
         return []
     source = source.lower()

@@ -11,20 +11,20 @@ from typing import Literal, NamedTuple, Self
 
 from transformer.config import SLOTS
 from transformer.text.casing import (
-    begins_like,
-    capitalised,
-    ends_like,
-    is_lone,
-    is_shouted,
-    is_small,
-    is_title,
-    may_be_title,
-    titled,
+    capitalize_first,
+    is_all_caps,
+    is_capitalized_word,
+    is_lowercase_phrase,
+    is_title_case,
+    match_final_mark,
+    match_initial_case,
+    may_be_title_case,
+    title_case,
 )
 from transformer.text.glossary import TermSpan
-from transformer.text.marks import is_accelerator, is_markup, is_paired
-from transformer.text.placeholders import restore, slot
-from transformer.text.quotes import find_quotes, mark
+from transformer.text.patterns import is_accelerator, is_markup, is_paired_markup
+from transformer.text.placeholders import restore_slots, slot
+from transformer.text.quotes import find_quotes, quote_marks
 
 Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
@@ -89,11 +89,11 @@ class ModelInput:
             output = self._cased(next(translated))
             for glued in _glued(self.sentence.parts).values():
                 output = output.replace(f"{glued} ", glued)
-            output = restore(self._apart(text, output), self.originals)
+            output = restore_slots(self._apart(text, output), self.originals)
             if place < last or self.sentence.after.strip():
-                output = ends_like(output, text)
+                output = match_final_mark(output, text)
             if place > 0 or self.sentence.before.endswith(("..", "…")):
-                output = begins_like(output, text)
+                output = match_initial_case(output, text)
             texts.append(output)
         return self.sentence.before + self._begun("".join(texts)) + self.sentence.after
 
@@ -124,15 +124,15 @@ class ModelInput:
         for token in self.sentence.kept:
             if text.startswith(token, at) and not (token in terms and token.islower()):
                 return text
-        return text[:at] + capitalised(text[at:])
+        return text[:at] + capitalize_first(text[at:])
 
     def _cased(self, text: str) -> str:
         if self.sentence.style == "title":
-            return titled(text)
+            return title_case(text)
         if self.sentence.style == "capital":
-            return capitalised(text)
+            return capitalize_first(text)
         if self.sentence.style == "small":
-            return begins_like(text, "small")
+            return match_initial_case(text, "small")
         return text.upper() if self.sentence.style == "capitals" else text
 
 
@@ -174,8 +174,10 @@ def parse_sentence(
         after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
     style = _style(" ".join([_words(parts), *(words for _, words in said)]))
     if style == "title":
-        said = tuple((titled(target) if target.islower() else target, w) for target, w in said)
-        parts = [(titled(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts]
+        said = tuple((title_case(target) if target.islower() else target, w) for target, w in said)
+        parts = [
+            (title_case(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts
+        ]
     lowered = _lowered(parts) if style else tuple(parts)
     return SourceSentence(lowered, before, after, style, terms=said)
 
@@ -186,9 +188,9 @@ def _words(parts: Sequence[Part]) -> str:
 
 def _style(text: str) -> Style:
     if text.isupper():
-        return "capitals" if is_shouted(text) else ""
+        return "capitals" if is_all_caps(text) else ""
     # The first half is for speed.
-    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title(text) else ""
+    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title_case(text) else ""
 
 
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
@@ -200,9 +202,9 @@ def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
     if not text.strip() or not is_kept or text[0] in outside:
         return not text.strip() or is_kept
     marked = [part for part, is_kept in parts if is_kept and is_markup(part)]
-    pairs = sum(map(is_paired, marked))
-    return text in marked and (not is_paired(text) or pairs == 1 or (
-        pairs == 2 and is_paired(parts[0][0]) and is_paired(parts[-1][0])
+    pairs = sum(map(is_paired_markup, marked))
+    return text in marked and (not is_paired_markup(text) or pairs == 1 or (
+        pairs == 2 and is_paired_markup(parts[0][0]) and is_paired_markup(parts[-1][0])
     ))  # fmt: skip
 
 
@@ -257,14 +259,14 @@ def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     if sentence.style or sentence.terms:
         return None
     word = sentence.text.removesuffix(".")
-    if not sentence.kept and is_lone(word):  # with a stop, too: Cell.
+    if not sentence.kept and is_capitalized_word(word):  # with a stop, too: Cell.
         stop = sentence.text[len(word) :] + sentence.after
         parts = ((word.lower(), False),)
         lowered = replace(sentence, parts=parts, after=stop, style="capital")
-    elif not sentence.kept and is_small(sentence.text):
-        raised = capitalised(sentence.text)
+    elif not sentence.kept and is_lowercase_phrase(sentence.text):
+        raised = capitalize_first(sentence.text)
         lowered = replace(sentence, parts=((raised, False),), style="small")
-    elif may_be_title(_words(sentence.parts)):
+    elif may_be_title_case(_words(sentence.parts)):
         lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
     else:
         return None
@@ -324,7 +326,7 @@ def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> Mod
     marks = {
         at: sign
         for quote in find_quotes(text)[0]
-        for at, sign in zip((quote.start, quote.end), mark(quote, lang), strict=True)
+        for at, sign in zip((quote.start, quote.end), quote_marks(quote, lang), strict=True)
     }
     parts, end = list[Part](), 0
     for at in [*sorted(marks), len(text)]:

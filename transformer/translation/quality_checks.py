@@ -13,10 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from transformer.text.casing import capitalised
-from transformer.text.clocks import compare, find_clocks, without
-from transformer.text.quotes import is_disordered
-from transformer.text.sentences import says_something
+from transformer.text.casing import capitalize_first
+from transformer.text.quotes import has_mismatched_quotes
+from transformer.text.sentences import is_translatable
+from transformer.text.times import compare_times, find_times, mask_times
 
 MAX_GRAM, N_TIMES = 8, 3  # a loop: 1 to 8 words, 3 times in a row
 LONG_WORD = 12  # letters; one that is longer is looked through for a loop within
@@ -123,7 +123,7 @@ def find_issues(
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = words(source), words(output)
     if not out:
-        return (*wrong, QualityIssue("empty", 10)) if says_something(source) else tuple(wrong)
+        return (*wrong, QualityIssue("empty", 10)) if is_translatable(source) else tuple(wrong)
     if _has_loop(out, output) and not _has_loop(src, source):
         wrong.append(QualityIssue("repetition", 8))
     if len(src) > 2 and _is_copy(source, out):
@@ -132,13 +132,13 @@ def find_issues(
         wrong.append(QualityIssue("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
         wrong.append(QualityIssue("too long", 4))
-    if is_disordered(source, output):
+    if has_mismatched_quotes(source, output):
         wrong.append(QualityIssue("quotation marks", 2))
-    clocks = compare(source, output, is_strict=False)
-    lost = [clock for clock in clocks.lost if not clock.is_weak]
+    clocks = compare_times(source, output, is_strict=False)
+    lost = [clock for clock in clocks.missing if not clock.is_uncertain]
     wrong += [QualityIssue("number lost", 3, source[c.start : c.end]) for c in lost]
-    source = without(source, [*lost, *(clock for clock, _ in clocks.same)])
-    output = without(output, [clock for _, clock in clocks.same])
+    source = mask_times(source, [*lost, *(clock for clock, _ in clocks.matched)])
+    output = mask_times(output, [clock for _, clock in clocks.matched])
     if _DIGITS.search(source):
         wrong += [
             QualityIssue("number lost", 2, number) for number in _lost_numbers(source, output)
@@ -168,7 +168,7 @@ def count_term(term: str, text: str) -> int:
 def term_pattern(term: str) -> re.Pattern[str]:
     """Finds a term as words of their own; one in small letters also with a capital, or in them."""
     edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]
-    forms = [term, capitalised(term), term.upper()] if term.islower() else [term]
+    forms = [term, capitalize_first(term), term.upper()] if term.islower() else [term]
     return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")
 
 
@@ -293,10 +293,10 @@ def _digit_forms(number: str, before: str, after: str) -> set[str]:
 def _clock_digits(output: str) -> set[str]:
     """The times of an output as digits of either clock: 2 p.m. may be that of "de 9 a 14 h"."""
     hours = set[tuple[int, int]]()
-    for clock in find_clocks(output):
+    for clock in find_times(output):
         hour, minute = divmod(clock.minute, 60)
         hours |= {(hour, minute), (hour % 12, minute)}
-        hours |= {(hour + 12, minute)} if clock.is_shared else set()
+        hours |= {(hour + 12, minute)} if clock.inherits_am_pm else set()
     return {_digits_of(f"{h}{m:02}") for h, m in hours} | {str(h) for h, m in hours if not m}
 
 

@@ -14,16 +14,16 @@ from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.text.casing import SMALL, capitalised
+from transformer.text.casing import FUNCTION_WORDS, capitalize_first
 from transformer.text.markup import project_markup
-from transformer.text.tokenizer import words
+from transformer.text.tokenizer import group_words
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
 from transformer.translation.quality_checks import term_pattern
 from transformer.translation.translator import Candidate, Translator, combine_candidates
 
 _MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
     unas unos your"""
-_LITTLE = SMALL | {*_MORE.split()}  # words that stand before a term and are none of it
+_LITTLE = FUNCTION_WORDS | {*_MORE.split()}  # words that stand before a term and are none of it
 # What stands before a noun, masculine and feminine, and what tells which of the two it is.
 _BOTH = """un una|el la|del de la|al a la|los las|unos unas|este esta|estos estas|ese esa|esos esas
     |aquel aquella|aquellos aquellas|nuestro nuestra|nuestros nuestras|algún alguna
@@ -84,7 +84,7 @@ def _candidate(
 ) -> Candidate:
     """The translation of a text, the slots of its terms in their places."""
     plain = translator.decode_hypothesis(found)
-    source, target = words(translator.tokenizer.pieces(piece[1])), words(plain.tokens)
+    source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
     weights = [
         [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in source]
@@ -176,4 +176,4 @@ def _in_gender(right: Mapping[str, str], found: re.Match[str]) -> str:
     said, word = found[1], right[found[1].lower()]
     if said.isupper():
         return word.upper()
-    return capitalised(word) if said[0].isupper() else word
+    return capitalize_first(word) if said[0].isupper() else word

@@ -18,7 +18,7 @@ from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.decoding.decoder import Decoder, decoder_from_model, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.glossary import Glossary, TermSource, TermSpan
-from transformer.text.sentences import Segment, Span, segments, split_long
+from transformer.text.sentences import Segment, Span, split_long, split_sentences
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation.arguments import check_text, check_texts, search_config
 
@@ -87,7 +87,7 @@ class Layout:
         cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
     ) -> Self:
         """The sentences of a text; none ends within a kept span, none is without words."""
-        parts = segments(text, lang, kept, terms)
+        parts = split_sentences(text, lang, kept, terms)
         return cls(text, tuple(
             part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
         ))  # fmt: skip
@@ -99,7 +99,7 @@ class Layout:
 
     def without_corrections(self) -> Self:
         """The same, but no slip is undone in it."""
-        typed = (dataclasses.replace(segment, is_as_typed=True) for segment in self.segments)
+        typed = (dataclasses.replace(segment, keep_spelling=True) for segment in self.segments)
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.processes import shipped
-from transformer.text.clocks import Clock, find_clocks, mended, written
+from transformer.text.times import ClockTime, correct_times, find_times, format_time
 
 
 def times(text: str) -> list[str]:
-    return [f"{c.minute // 60}:{c.minute % 60:02}" for c in find_clocks(text)]
+    return [f"{c.minute // 60}:{c.minute % 60:02}" for c in find_times(text)]
 
 
 @pytest.mark.parametrize(
@@ -57,24 +57,28 @@ def test_a_time_is_read_in_every_usual_spelling(text: str, expected: list[str]) 
     ],
 )
 def test_a_time_that_differs_is_put_right(lang: str, source: str, output: str, right: str) -> None:
-    assert mended(source, output, lang) == right
-    assert mended(source, right, lang) == right
+    assert correct_times(source, output, lang) == right
+    assert correct_times(source, right, lang) == right
 
 
 def test_where_it_is_not_plain_which_is_which_nothing_is_put() -> None:
     output = "At 8:30 p.m. and at 9:30 p.m."
-    assert mended("A las 18:30 h.", output, "en") == output
-    assert mended("A las 18:30 h.", "Later.", "en") == "Later."
+    assert correct_times("A las 18:30 h.", output, "en") == output
+    assert correct_times("A las 18:30 h.", "Later.", "en") == "Later."
 
 
 def test_what_is_written_is_read_again() -> None:
     for minute in range(24 * 60):
-        clock = Clock(0, 0, minute, is_marked=True, is_whole=minute % 60 == 0)
-        assert [c.minute for c in find_clocks(f"at {written(clock, 'en')}")] == [minute]
-        assert [c.minute for c in find_clocks(f"a las {written(clock, 'es')}")] == [minute]
+        clock = ClockTime(0, 0, minute, has_known_half=True, has_no_minutes=minute % 60 == 0)
+        assert [c.minute for c in find_times(f"at {format_time(clock, 'en')}")] == [minute]
+        assert [c.minute for c in find_times(f"a las {format_time(clock, 'es')}")] == [minute]
 
 
 def test_times_by_people_are_hardly_ever_put_otherwise() -> None:
     pairs = shipped("train")
-    changed = [es for es, en in pairs if mended(es, en, "en") != en or mended(en, es, "es") != es]
+    changed = [
+        es
+        for es, en in pairs
+        if correct_times(es, en, "en") != en or correct_times(en, es, "es") != es
+    ]
     assert len(changed) <= len(pairs) // 10_000, changed

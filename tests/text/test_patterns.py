@@ -6,8 +6,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from transformer.text.marks import KINDS, is_accelerator, is_markup, is_paired
-from transformer.text.placeholders import find
+from transformer.text.patterns import PATTERNS, is_accelerator, is_markup, is_paired_markup
+from transformer.text.placeholders import find_protected
 
 
 def matching(pattern: str) -> st.SearchStrategy[str]:
@@ -83,7 +83,7 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
 
 
 def test_every_kind_has_members() -> None:
-    assert {*MEMBERS} == {*KINDS}
+    assert {*MEMBERS} == {*PATTERNS}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_mark_is_found_whole_in_any_sentence(kind: str, data: st.DataObject) -
     mark = data.draw(MEMBERS[kind])
     end = "x]]" if kind == "link" else ""
     text = " ".join([*before, mark + end, *after]) + data.draw(st.sampled_from(["", " ya."]))
-    found = [text[span.start : span.end] for span in find(text) if span.kind != "number"]
+    found = [text[span.start : span.end] for span in find_protected(text) if span.kind != "number"]
     assert found == [mark] + ["]]"] * bool(end)
 
 
@@ -121,7 +121,7 @@ def test_a_mark_is_found_whole_in_any_sentence(kind: str, data: st.DataObject) -
 )
 def test_a_line_of_code_is_one_mark(line: str) -> None:
     text = f"Mira esto:\n{line}\nY ya."
-    assert [text[span.start : span.end].strip() for span in find(text)] == [line.strip()]
+    assert [text[span.start : span.end].strip() for span in find_protected(text)] == [line.strip()]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_line_of_code_is_one_mark(line: str) -> None:
     ],
 )
 def test_words_are_no_marks(text: str) -> None:
-    assert [span for span in find(text) if span.kind != "number"] == []
+    assert [span for span in find_protected(text) if span.kind != "number"] == []
 
 
 @pytest.mark.parametrize("sign", ["*", "**", "_", "__", "==", "''", "'''"])
@@ -165,10 +165,10 @@ def test_words_are_no_marks(text: str) -> None:
 @hypothesis.settings(max_examples=20, deadline=None)
 def test_the_signs_of_emphasis_come_in_twos(sign: str, words: str) -> None:
     text = f"Es {sign}{words}{sign} ya. Y no*"
-    found = [(text[span.start : span.end], span.start) for span in find(text)]
+    found = [(text[span.start : span.end], span.start) for span in find_protected(text)]
     assert found == [(sign, 3), (sign, 3 + len(sign + words))]
     assert is_markup(sign)
-    assert is_paired(sign)
+    assert is_paired_markup(sign)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,6 @@ def test_the_signs_of_emphasis_come_in_twos(sign: str, words: str) -> None:
     [("&Save As...", 0), ("Save &As", 5), ("E&xit", 1), ("_Archivo", 0), ("Ir _A casa", -1)],
 )
 def test_the_sign_of_a_key_is_found_in_a_label_alone(label: str, place: int) -> None:
-    assert [span.start for span in find(label)] == [place] * (place >= 0)
-    assert find(f"{label} {'palabra ' * 9}") == ()
+    assert [span.start for span in find_protected(label)] == [place] * (place >= 0)
+    assert find_protected(f"{label} {'palabra ' * 9}") == ()
     assert is_accelerator(label[place]) == (place >= 0)

@@ -1,14 +1,17 @@
 """The kinds of what is no word of a language: names, patterns, and how each stands in a sentence.
 
-One table, `KINDS`: at one place of a text the first that fits is taken. Possessive repeats, bounds,
-and lookbehinds that let a search begin at one place of a run only keep it linear in its length.
+One table, `PATTERNS`: at one place of a text the first that fits is taken. Possessive repeats,
+bounds, and lookbehinds that let a search begin at one place of a run only keep it linear in its
+length.
 """
 
 import re
 
-from transformer.text.addresses import MAILBOX, POSTAL, STAMP
+from transformer.text.addresses import MAILBOX, POSTAL_ADDRESS, TIMESTAMP
 
-UNBROKEN = 64  # characters of what is no word in any language: encoded bytes, a key held down
+MIN_UNBROKEN_CHARS = (
+    64  # characters of what is no word in any language: encoded bytes, a key held down
+)
 _TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
 _FILE = (  # what its name ends in
     "avif|bat|bmp|cfg|conf|cpp|css|csv|dll|docx?|epub|exe|flac|gif|gz|html?|ics|ini|ipynb|jpe?g"
@@ -41,7 +44,7 @@ _SHELL = (
 )
 _TOP = "application|audio|font|image|message|model|multipart|text|video"  # of a media type
 
-KINDS = {
+PATTERNS = {
     # `ls -l` of Markdown
     "code": r"`[^`\n]++`",
     # </b>, <a href="x">, <0/>
@@ -116,8 +119,8 @@ KINDS = {
     "language": r"(?<![\w\#])[A-Z](?:\#|\+\+)(?![\w+])"
     r"|(?<![\w:])[A-Za-z_]\w{0,60}+(?:::[A-Za-z_]\w{0,60}+)++",
     # 10:00:00 +0100; 12 High Street, Avda. de la Paz, s/n; Ann Example <ann@example.com>
-    "stamp": STAMP,
-    "address": POSTAL,
+    "stamp": TIMESTAMP,
+    "address": POSTAL_ADDRESS,
     "mailbox": MAILBOX,
     # a@b.com
     "email": r"(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+",
@@ -141,7 +144,7 @@ KINDS = {
     rf"(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>\"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"
     r"|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>\"|]*+",
     # a hash, a key, the number of a card
-    "token": rf"(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{UNBROKEN},}}+"
+    "token": rf"(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{MIN_UNBROKEN_CHARS},}}+"
     rf"|(?:{_MIXED})[{_TOKEN}]++)"
     r"|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w)",
     # ____ and ...... to fill in
@@ -154,10 +157,10 @@ KINDS = {
     "number": r"(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w)",
 }
 # Signs that say how words look, or who says them; some come in pairs, around words.
-_PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{KINDS['board']}"
+_PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{PATTERNS['board']}"
 _IS_PAIRED = re.compile(f"(?:{_PAIRED})")
-_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#]+|…|{KINDS['colour']}|{KINDS['override']})")
-_IS_MESSAGE = re.compile(rf"(?:{KINDS['message']})")
+_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#]+|…|{PATTERNS['colour']}|{PATTERNS['override']})")
+_IS_MESSAGE = re.compile(rf"(?:{PATTERNS['message']})")
 
 
 def is_markup(token: str) -> bool:
@@ -165,7 +168,7 @@ def is_markup(token: str) -> bool:
     return _IS_MARKUP.fullmatch(token) is not None
 
 
-def is_paired(token: str) -> bool:
+def is_paired_markup(token: str) -> bool:
     """Whether it opens or closes what is between two."""
     return _IS_PAIRED.fullmatch(token) is not None
 
@@ -175,6 +178,6 @@ def is_accelerator(token: str) -> bool:
     return token in ("&", "_")
 
 
-def is_message(token: str) -> bool:
+def is_message_syntax(token: str) -> bool:
     """Whether a kept token has texts around it that are translated one by one."""
     return _IS_MESSAGE.fullmatch(token) is not None

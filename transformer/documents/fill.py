@@ -24,7 +24,8 @@ from transformer.documents.passages import (
     merge_adjacent,
     plain_text,
 )
-from transformer.text.markup import MarkedText, Span, project_markup, split_at_marks
+from transformer.text.markup import MarkedText, project_markup, split_at_marks
+from transformer.text.spans import Span
 
 if TYPE_CHECKING:
     from transformer.explain.alignment import AlignedTranslation

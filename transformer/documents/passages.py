@@ -16,7 +16,8 @@ from typing import AnyStr, Generic, TypeVar
 from transformer.config import UserError
 from transformer.files import is_windows_1252
 from transformer.text.language import language_code
-from transformer.text.markup import MarkedText, Span, split_at_marks
+from transformer.text.markup import MarkedText, split_at_marks
+from transformer.text.spans import Span
 
 T = TypeVar("T")
 

@@ -28,7 +28,8 @@ from transformer.documents.passages import (
     plain_text,
     unescape,
 )
-from transformer.text.markup import MarkedText, Span
+from transformer.text.markup import MarkedText
+from transformer.text.spans import Span
 
 MAX_LINE = 42  # characters, as the guides of broadcasters want it
 MAX_SENTENCE = 300  # characters that are read as one sentence, at most

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from transformer.documents.passages import unescape
-from transformer.text.markup import Span
+from transformer.text.spans import Span
 
 # Possessive repeats, and an end of the scan where an end is missing, keep it linear.
 _ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""

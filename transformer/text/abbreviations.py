@@ -1,10 +1,12 @@
-"""Abbreviations, which end no sentence and which models take for words; what they stand for."""
+"""Abbreviations: what they stand for, and which of them end no sentence."""
 
+import functools
 import re
+from collections.abc import Mapping
 
 from transformer.text.casing import capitalize_first
 
-# Anywhere, before a number, behind one, and of dates.
+# The four groups stand anywhere, before a number, behind one, and in dates: see `_CONTEXTS`.
 _TABLE = {
     "es": (
         """aprox aproximadamente|avda avenida|av avenida|apdo apartado|cía compañía|izq izquierda
@@ -33,36 +35,37 @@ _CONTEXTS = (
     r"(?i:\b({}))\.", r"(?i:\b({}))\.\s?(?=\d)", r"(?<=\d)\s?({})\.(?!\w)",
     r"\b({})\.(?=,?\s(?:de\s)?(?:\d|[^\W\d_]{{3,5}}\.))",
 )  # fmt: skip
-_EXPANSIONS = {lang: dict(pair.split() for group in groups for pair in group.split("|"))
-         for lang, groups in _TABLE.items()}  # fmt: skip
-_PATTERNS = {
-    lang: [
-        re.compile(place.format("|".join(pair.split()[0] for pair in group.split("|"))))
-        for place, group in zip(_CONTEXTS, groups, strict=True)
-    ]
+_EXPANSIONS = {
+    lang: [dict(pair.split() for pair in group.split("|")) for group in groups]
     for lang, groups in _TABLE.items()
 }
+_PATTERNS = {
+    lang: [
+        (re.compile(context.format("|".join(words))), words)
+        for context, words in zip(_CONTEXTS, groups, strict=True)
+    ]
+    for lang, groups in _EXPANSIONS.items()
+}
 ABBREVIATIONS = frozenset(
-    form for groups in _TABLE.values() for at, group in enumerate(groups) if at != 2
-    for pair in group.split("|") for form in (pair.split()[0], capitalize_first(pair.split()[0]))
+    form for groups in _EXPANSIONS.values() for words in (*groups[:2], groups[3])
+    for word in words for form in (word, capitalize_first(word))
 )  # fmt: skip
 
 
 def expand_abbreviations(text: str, lang: str) -> str:
-    """A text with the words that its abbreviations stand for."""
-    if "." in text:
-        for pattern in _PATTERNS.get(lang, ()):
-            text = pattern.sub(lambda found: _expand(found, lang), text)
+    """Replace the abbreviations of a text by the words that they stand for."""
+    if "." in text:  # models take many of them for words
+        for pattern, words in _PATTERNS.get(lang, ()):
+            text = pattern.sub(functools.partial(_expand, words), text)
     return text
 
 
-def _expand(found: re.Match[str], lang: str) -> str:
-    """The word of an abbreviation; its dot stays where it ends the sentence."""
+def _expand(words: Mapping[str, str], found: re.Match[str]) -> str:
+    """Return the word of an abbreviation; its dot stays where it ends the text."""
     short = found[1]
-    word = _EXPANSIONS[lang].get(short) or _EXPANSIONS[lang].get(short.lower(), short)
+    word = words.get(short) or words.get(short.lower(), short)
     if short[0].isupper():
         word = capitalize_first(word)
-    before = " " if found[0][0] in " \xa0" or found[0][0].isalpha() is False else ""
-    ends = not found.string[found.end() :].strip()
-    after = " " if found.string[found.end() : found.end() + 1].isdigit() else ""
-    return before + word + ("." if ends else after)
+    rest = found.string[found.end() :]
+    before = "" if found[0][0].isalpha() else " "
+    return before + word + ("." if not rest.strip() else " " * rest[0].isdigit())

@@ -1,4 +1,4 @@
-"""A glossary: terms whose translations a file decides, found in a text by their words.
+"""A glossary: terms with their translations, and how to find the terms in a text.
 
 The file is UTF-8 with tabs: `term<TAB>translation` a line; without a translation the term stays as
 it is. Forms stand between bars, in the same order on both sides. See `Glossary.parse`.
@@ -14,16 +14,16 @@ from typing import NamedTuple, Self
 from transformer.command import os_errors_as_user_errors
 from transformer.config import Direction, UserError
 from transformer.text.language import LANGUAGES
-from transformer.text.placeholders import overlapping
+from transformer.text.spans import overlapping
 
 MAX_TERM_CHARS = 100  # characters of a term or of its translation
-# Words whole with their combining marks, white space within a line, any other character by itself.
 _OTHER_FORMAT = re.compile(r"\S[,;]\S|[<>={}]")  # of a row: CSV, XML, properties, JSON
+# Words whole with their combining marks, white space within a line, any other character by itself.
 _TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
 
 
 class TermSpan(NamedTuple):
-    """text[start:end] is a term, and to be translated as its target."""
+    """text[start:end] is a term, to be translated as `target`."""
 
     start: int
     end: int
@@ -31,10 +31,10 @@ class TermSpan(NamedTuple):
 
 
 class TermMatcher:
-    """The terms of one direction; finds them in time linear in the length of a text."""
+    """Finds the terms of one direction, in time linear in the length of a text."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """`pairs` of a term and its translation; of two for one term the first counts."""
+        """Take pairs of a term and its translation; of two for one term the first counts."""
         self._targets: dict[str, list[tuple[str, str]]] = {}  # by the term as it is compared
         lengths: dict[str, set[int]] = {}  # in tokens, by the first one
         for term, target in pairs:
@@ -44,7 +44,7 @@ class TermMatcher:
         self._lengths = {key: sorted(own, reverse=True) for key, own in lengths.items()}
 
     def find(self, text: str, kept: Sequence[tuple[int, int]] = ()) -> tuple[TermSpan, ...]:
-        """The terms of a text in order, the longest at each place; none cuts one of `kept`."""
+        """Return the terms in order, the longest at each place; none cuts one of `kept`."""
         tokens = _tokens(text) if self._lengths else []
         keys, found, i = [key for key, _, _ in tokens], list[TermSpan](), 0
         while i < len(tokens):
@@ -65,15 +65,15 @@ class TermMatcher:
 
 @dataclass(frozen=True)
 class Glossary:
-    """Pairs of a term and its translation; and the languages of the two, where the file says so."""
+    """Pairs of a term and its translation, and the languages of the two, if they are named."""
 
     pairs: tuple[tuple[str, str], ...]
     langs: Direction | None = None
-    _terms: dict[Direction, TermMatcher] = field(default_factory=dict, compare=False, repr=False)
+    _matchers: dict[Direction, TermMatcher] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(cls, source: "TermSource") -> "Glossary":
-        """A glossary; or that of a file, of a dictionary, or of pairs; TypeError for anything else.
+        """Return a glossary, or make one of a file, a dictionary, or pairs; TypeError for others.
 
         The target of a dictionary may be None: such a term stays as it is.
         """
@@ -95,7 +95,7 @@ class Glossary:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The glossary of a file; UserError with the line for what is none."""
+        """Read the glossary of a file; UserError with the line that is malformed."""
         with os_errors_as_user_errors(f"read the glossary {path}"):
             content = Path(path).read_bytes()
         try:
@@ -105,7 +105,7 @@ class Glossary:
 
     @classmethod
     def parse(cls, text: str, name: str = "glossary") -> Self:
-        """The glossary of a text with a row a line; `#` begins a comment.
+        """Make the glossary of a text with a row a line; `#` begins a comment.
 
         A first row `es<TAB>en` or `en<TAB>es` names the languages of the columns: then the rows
         serve both directions. Otherwise they are from source to target, whichever is asked for.
@@ -126,7 +126,7 @@ class Glossary:
 
     @classmethod
     def from_rows(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
-        """The glossary of some rows, each with the place to name where it is malformed."""
+        """Make the glossary of rows, each with the place that an error names."""
         langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
         has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
         pairs: list[tuple[str, str]] = []
@@ -140,24 +140,22 @@ class Glossary:
         return cls(tuple(dict.fromkeys(pairs)), (langs[0], langs[1]) if has_langs else None)
 
     def matcher(self, langs: Direction) -> TermMatcher:
-        """What is found in a text of the first language, and how the second one says it."""
-        if langs not in self._terms:
-            turned = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
-            self._terms[langs] = TermMatcher(self.pairs if self.langs in (None, langs) else turned)
-        return self._terms[langs]
+        """Return what finds the terms of the first language, with their targets in the second."""
+        if langs not in self._matchers:
+            swapped = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
+            own = self.pairs if self.langs in (None, langs) else swapped
+            self._matchers[langs] = TermMatcher(own)
+        return self._matchers[langs]
 
 
 TermSource = str | Path | Glossary | Mapping[str, str | None] | Iterable[Sequence[str]]
 
 
 def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """The pairs of a row: each form on the left with its own on the right, or the only one."""
+    """Return the pairs of a row: each form on the left with that on the right, or the only one."""
     if not 1 <= len(columns) <= 2:
         raise UserError(f"{place}: expected a term and its translation, got {len(columns)} columns")
-    sides = [
-        [" ".join(unicodedata.normalize("NFC", form).split()) for form in column.split("|")]
-        for column in columns
-    ]
+    sides = [[_normalize(form) for form in column.split("|")] for column in columns]
     forms, targets = sides[0], sides[-1]
     for form in (*forms, *targets):
         if not form or any(unicodedata.category(c) in ("Cc", "Cs") for c in form):
@@ -176,26 +174,29 @@ def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(*both, strict=True))
 
 
+def _normalize(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
 def _tokens(text: str) -> list[tuple[str, int, int]]:
-    """The words and signs of a text as they are compared, and where they stand."""
-    return [
-        (" " if m[0].isspace() and m[0] not in "\r\n" else _fold(m[0]), m.start(), m.end())
-        for m in _TOKEN.finditer(text)
-    ]
+    """Return the words and signs of a text as they are compared, and where they stand."""
+    return [(_key(m[0]), m.start(), m.end()) for m in _TOKEN.finditer(text)]
 
 
-def _fold(word: str) -> str:
-    return unicodedata.normalize("NFC", word).casefold()
+def _key(token: str) -> str:
+    if token.isspace() and token not in "\r\n":
+        return " "
+    return unicodedata.normalize("NFC", token).casefold()
 
 
-def _select_target(ending: Sequence[tuple[str, str]], written: str) -> str | None:
-    """The target of the terms that end here as the text writes them: one with capitals is exact."""
-    shouts = written.isupper() and sum(map(str.isalpha, written)) > 1
-    same = " ".join(unicodedata.normalize("NFC", written).split())
-    for term, target in sorted(ending, key=lambda pair: pair[0] != same):
+def _select_target(terms: Sequence[tuple[str, str]], written: str) -> str | None:
+    """Return the target of the term as the text writes it: a term with capitals must be exact."""
+    in_caps = written.isupper() and sum(map(str.isalpha, written)) > 1
+    same = _normalize(written)
+    for term, target in sorted(terms, key=lambda pair: pair[0] != same):
         if term == same or term.islower():
-            raised = shouts and term != same and target.islower()
-            return target.upper() if raised else target
-        if shouts:
+            raise_target = in_caps and term != same and target.islower()
+            return target.upper() if raise_target else target
+        if in_caps:
             return target
     return None

@@ -1,28 +1,32 @@
-"""Where the marked parts of a sentence (bold words, links) are in its translation.
+"""Find where the marked parts of a sentence (bold words, links) are in its translation.
 
 By the attention of the words: each mark takes the stretch of target words that look at its words
 more than at others. Every mark is kept, once, and every character of the translation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-Span = tuple[int, int]
+from transformer.text.spans import Span
+
 MarkedText = list[tuple[str, int | None]]  # pieces of a text, each with its mark's number or none
 
 
 def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
-    """A text in pieces, at the edges of its marks."""
+    """Return a text in pieces, cut at the edges of its marks."""
+    return [(piece, mark) for piece, mark in _cut(text, enumerate(marks)) if piece]
+
+
+def _cut(text: str, marks: Iterable[tuple[int, Span]]) -> MarkedText:
     pieces: MarkedText = []
     end = 0
-    for mark, (start, stop) in enumerate(marks):
+    for mark, (start, stop) in marks:
         pieces += [(text[end:start], None), (text[start:stop], mark)]
         end = stop
-    pieces.append((text[end:], None))
-    return [(piece, mark) for piece, mark in pieces if piece]
+    return [*pieces, (text[end:], None)]
 
 
 def locate_words(text: str, words: Sequence[str]) -> list[Span]:
-    """Where the words stand in a text, in order; ValueError where one does not."""
+    """Return where the words stand in a text, in order; ValueError where one does not."""
     spans, end = [], 0
     for word in words:
         start = text.index(word, end)
@@ -37,14 +41,15 @@ def project_markup(
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
 ) -> MarkedText:
-    """The translation in pieces: (source, target), spans of the source, their words, (T, S).
+    """Return the translation in pieces, the marks of the source around the words they belong to.
 
-    ValueError where the words are not those of the sentences.
+    `sentences` and `words` are (source, target), `marks` spans of the source, `weights` (T, S) the
+    attention of the words. ValueError where the words are not those of the sentences.
     """
     source, target = sentences
     at_source, at_target = (locate_words(*side) for side in zip(sentences, words, strict=True))
     columns = [[i for i, (c, d) in enumerate(at_source) if a < d and c < b] for a, b in marks]
-    shares = [_shares(row, columns) for row in weights]  # (T, marks + 1), the last: in no mark
+    shares = [_attention_shares(row, columns) for row in weights]  # (T, marks + 1)
     highest = [sorted(row)[-2:] for row in shares]
     free = [True] * len(shares)
     windows: dict[int, Span] = {}
@@ -60,53 +65,45 @@ def project_markup(
         ]
         first, last = _window(own, gains, free)
         inner = source[slice(*marks[mark])]
-        while last - first > 1 and not _same_edge(words[1][last - 1], inner[-1]):
+        while last - first > 1 and not _fits_edge(words[1][last - 1], inner[-1]):
             last -= 1
-        while last - first > 1 and not _same_edge(words[1][first], inner[0]):
+        while last - first > 1 and not _fits_edge(words[1][first], inner[0]):
             first += 1
         windows[mark] = first, last
         free[first:last] = [False] * (last - first)
-    pieces: MarkedText = []
-    end = 0
-    for mark, (first, last) in sorted(windows.items(), key=lambda placed: placed[1]):
-        start = at_target[first][0] if first < last else end
-        stop = at_target[last - 1][1] if first < last else end
-        pieces += [(target[end:start], None), (target[start:stop], mark)]
-        end = stop
-    pieces.append((target[end:], None))
-    return [(text, mark) for text, mark in pieces if text or mark is not None]
+    placed, end = list[tuple[int, Span]](), 0
+    for mark, (first, last) in sorted(windows.items(), key=lambda window: window[1]):
+        start, end = (at_target[first][0], at_target[last - 1][1]) if first < last else (end, end)
+        placed.append((mark, (start, end)))
+    return [(text, mark) for text, mark in _cut(target, placed) if text or mark is not None]
 
 
-def _shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
+def _attention_shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
+    """Return how much of its attention a word gives to each mark, and at last to no mark."""
     total = sum(row) or 1.0
     inside = [sum(row[i] for i in own) / total for own in columns]
     return [*inside, 1 - sum(inside)]
 
 
-def _same_edge(word: str, edge: str) -> bool:
-    """Whether a word may stand at the edge of a mark: a sign only where a sign stood."""
+def _fits_edge(word: str, edge: str) -> bool:
+    """Tell whether a word may stand at the edge of a mark: a sign only where a sign stood."""
     return any(map(str.isalnum, word)) or not edge.isalnum()
 
 
 def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:
-    """The stretch of free words that looks at a mark most; one word at least, if one is free.
+    """Return the free words in a row that look at a mark most; one word at least, if one is free.
 
     `own` is what each word gives to the mark, `gains` how much more than to anything else.
     """
     best, window, start, total = 0.0, None, 0, 0.0
     for i, gain in enumerate(gains):
-        if not free[i]:
-            start, total = i + 1, 0.0
-            continue
         total += gain
-        if total > best:
+        if free[i] and total > best:
             best, window = total, (start, i + 1)
-        if total <= 0:
+        if not free[i] or total <= 0:
             start, total = i + 1, 0.0
     if window is not None:
         return window
     places = [i for i, is_free in enumerate(free) if is_free]
-    if not places:
-        return len(free), len(free)
-    word = max(places, key=lambda i: own[i])
-    return word, word + 1
+    word = max(places, key=lambda i: own[i], default=len(free))
+    return word, min(word + 1, len(free))

@@ -1,19 +1,15 @@
-"""The kinds of what is no word of a language: names, patterns, and how each stands in a sentence.
+"""Patterns of tokens that are not translated, and how each stands in a sentence.
 
-One table, `PATTERNS`: at one place of a text the first that fits is taken. Possessive repeats,
-bounds, and lookbehinds that let a search begin at one place of a run only keep it linear in its
-length.
+One table, `PATTERNS`, by kind: at each place of a text the first pattern that fits is taken.
+Possessive repeats, bounds, and lookbehinds that let a search begin at one place of a run only keep
+it linear in its length. `CHAT_PREFIX` is what stands before a line of a chat.
 """
 
 import re
 
-from transformer.text.addresses import MAILBOX, POSTAL_ADDRESS, TIMESTAMP
-
-MIN_UNBROKEN_CHARS = (
-    64  # characters of what is no word in any language: encoded bytes, a key held down
-)
+MIN_UNBROKEN_CHARS = 64  # of what is no word in any language: encoded bytes, a key held down
 _TOKEN = r"A-Za-zÀ-ɏ\u0300-\u036f0-9_+/=-"
-_FILE = (  # what its name ends in
+_FILE_ENDINGS = (
     "avif|bat|bmp|cfg|conf|cpp|css|csv|dll|docx?|epub|exe|flac|gif|gz|html?|ics|ini|ipynb|jpe?g"
     "|jsonl?|js|log|md|mkv|mov|mp[34]|od[pst]|pdf|php|png|po|pptx?|py|rar|rtf|sh|sql|srt|svg|tar"
     "|tex|txt|tiff?|tsv|vtt|wav|webp|xlsx?|xml|ya?ml|zip"
@@ -25,24 +21,58 @@ _MIXED = (
     rf"|(?=[0-9_+/=-]*+[A-Za-z])(?=(?:(?:(?!\d)[{_TOKEN}])*+\d){{10}})"
 )
 _YEAR = r"(?:[yY]{4}|[yY]{2}|A{4}|a{4}|AA|aa)"  # of a pattern for dates; año
-_UNIT = rf"(?:{_YEAR}|M{{1,4}}|D{{1,2}}|d{{1,4}}|H{{1,2}}|h{{1,2}}|m{{1,2}}|s{{1,2}}|S{{1,6}})"
+_DATE_UNIT = rf"(?:{_YEAR}|M{{1,4}}|D{{1,2}}|d{{1,4}}|H{{1,2}}|h{{1,2}}|m{{1,2}}|s{{1,2}}|S{{1,6}})"
 _CLOCK = r"[Hh]{1,2}[:.]mm(?:[:.]ss)?(?:[.,]S{1,6})?(?:\s?[aA](?!\w))?"
 _STRFTIME = r"%-?[aAbBcdeHIjmMpSTuUwWxXyYzZ]"
 _ATTRIBUTES = (  # of a tag in brackets
     r"""(?:\s[\w-]{1,40}+=(?:"[^"\n]{0,200}+"|'[^'\n]{0,200}+'|[^\s\]"']{1,60}+)){1,12}+"""
 )
-_BOARD = (
+_BBCODE = (
     r"[bisu]|url|img|quote|code|list|li|size|color|center|spoiler|su[bp]|table|t[rdh]|h[1-6]|\*"
 )
 _PROPERTY = (  # of a style sheet
     r"color|margin|padding|display|float|position|width|height|opacity|overflow|z-index"
     r"|(?:font|background|border|text|line|flex|grid)-[a-z]{1,12}+(?:-[a-z]{1,12}+)?"
 )
-_SHELL = (
+_COMMANDS = (
     "git|npm|npx|yarn|pip3?|python3?|docker|kubectl|apt|apt-get|brew|curl|wget|cargo|conda|ssh"
     "|chmod|mkdir|grep|tar|ls|rm|cp"
 )
-_TOP = "application|audio|font|image|message|model|multipart|text|video"  # of a media type
+_MEDIA_TYPES = "application|audio|font|image|message|model|multipart|text|video"  # of a media type
+
+_NAME = r"(?:[A-ZÀ-Þ][\w'’-]*+)"
+# Ann Example <ann@example.com>, "Li, Bo" <bo@example.com>
+_MAILBOX = (
+    rf'(?:"[^"<>\n]{{1,60}}+"\s|{_NAME}\.?(?:,?\s(?:del?|la|v[ao]n|{_NAME}\.?)){{0,4}}+\s)?'
+    r"<[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+>"
+)
+_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"
+# 10:00:00 +0100, 2024-03-12T10:00:00Z
+_TIMESTAMP = (
+    rf"(?<![\w:.,/])(?:(?:{_DAY}|(?:[A-Z][a-z]{{2}},\s)?\d{{1,2}}\s[A-Z][a-z]{{2}}\s\d{{4}}),?[T\s])?"
+    r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:\s?[AP]M\b)?"
+    r"(?:Z\b|\s?[+-]\d\d:?\d\d\b|\s(?:GMT|UTC)\b)?(?![:\w])"
+)
+_STREETS_EN = (
+    "Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Boulevard|Blvd|Square|Sq|Court|Terrace|Crescent"
+)
+_STREETS_ES = (
+    r"C/|Calle|Avda?\.|Av\.|Avenida|Plaza|P(?:la)?za\.|Paseo|P\.º|Ctra\.|Carretera|Camino|Ronda"
+)
+_TOWN = (  # with what a post office sorts by
+    rf"(?:,\s{_NAME}(?:\s{_NAME}){{0,2}},?\s"
+    r"(?:[A-Z]{2}\s\d{5}(?:-\d{4})?|[A-Z]{1,2}\d\w?\s\d[A-Z]{2})\b)?"
+)
+_POSTAL_ADDRESS = (
+    rf"(?<![\w.,])\d{{1,5}}[A-Z]?\s(?:{_NAME}\s){{1,3}}(?:{_STREETS_EN})\b"
+    rf"(?:\.(?=,|\s[a-z]))?(?:,\s(?:Apt|Suite|Unit|Flat)\.?\s\w+)?{_TOWN}"
+    rf"|(?<!\w)(?i:{_STREETS_ES})\s?(?:(?:del?|las?|los|el|y)\s){{0,2}}{_NAME}"
+    rf"(?:\s(?:del?|las?|los|y|{_NAME})){{0,5}},?\s(?:n\.?º\s?)?(?:\d{{1,4}}(?![\d/.]\d)|s/n)\b"
+    r"(?:,\s\d{1,2}\.?[ºª](?:\s(?:[A-Z]|izda?\.|dcha\.)(?!\w))?)?"
+    rf"(?:,\s\d{{5}}\s{_NAME}(?:\s{_NAME}){{0,2}})?"
+    r"|(?<!\w)(?:Apdo\.|Apartado)(?:\sde\s[Cc]orreos|\s[Pp]ostal)?\s\d+"
+    r"|(?<!\w)P\.?\s?O\.?\sBox\s\d+"
+)
 
 PATTERNS = {
     # `ls -l` of Markdown
@@ -66,8 +96,8 @@ PATTERNS = {
     r"|[A-Za-z_][\w.]*+\([^()\n]*+\)\s?[;{]|(?:def|function|func|fn|class)\s\w++\([^\n]*+"
     r"|import\s[\w.{},* '\"]{1,99}+;|\}\s?(?:else\s?\{)?)[ \t]*+(?m:$)",
     # a line of a shell
-    "shell": rf"(?m:^)[ \t]*+(?:\$\s(?:cd|echo|cat|sudo|{_SHELL})\s[^\n]++"
-    rf"|(?:sudo\s)?(?:{_SHELL})\s"
+    "shell": rf"(?m:^)[ \t]*+(?:\$\s(?:cd|echo|cat|sudo|{_COMMANDS})\s[^\n]++"
+    rf"|(?:sudo\s)?(?:{_COMMANDS})\s"
     r"(?:[^\n]*?(?<=\s)--?[A-Za-z][^\n]*+|(?:install|clone|run|commit|pull|push|add|checkout)"
     r"\s[\w./:@-]++))(?m:$)",
     # SELECT a FROM b WHERE c = 1;
@@ -84,8 +114,8 @@ PATTERNS = {
     r"|(?<![\w.,])(?:\d++\.|\.)?\d++(?:r?em|px|v[hw]|vmin|vmax|pt)(?!\w)",
     # %d/%m/%Y, DD/MM/YYYY, HH:mm:ss, d MMM yyyy
     "date_pattern": rf"{_STRFTIME}(?:[/:., T-]{{0,2}}{_STRFTIME})++(?!\w)"
-    rf"|(?<![\w/.-])(?=\S{{0,6}}?(?:{_YEAR}|DD|dd|[Hh]{{1,2}}[:.]mm|mm:ss)){_UNIT}"
-    rf"(?:[/.:-]{_UNIT})++"
+    rf"|(?<![\w/.-])(?=\S{{0,6}}?(?:{_YEAR}|DD|dd|[Hh]{{1,2}}[:.]mm|mm:ss)){_DATE_UNIT}"
+    rf"(?:[/.:-]{_DATE_UNIT})++"
     rf"(?:[ T]'?T?'?(?:{_CLOCK}|{_YEAR}))?(?:\s[aA])?(?!\w)"
     rf"|(?<!\w)(?:E{{3,4}},\s)?(?:[dD]{{1,2}}\sM{{3,4}}|M{{3,4}}\s[dD]{{1,2}}),?\s{_YEAR}(?!\w)",
     # {name}, %s, %name%, ${x}, $name, $AAPL, :name, *|NAME|*, __NAME__, [[name]], Ctrl+C
@@ -100,7 +130,7 @@ PATTERNS = {
     "link": r"(?<=[\w.!?)])\]\]"
     r"|\[\[[^\[\]|\n]{1,120}+\|(?:[\w=]{1,20}+\|){0,5}+(?=[^\[\]|\n]{1,200}+\]\])",
     # of boards and WordPress: [b], [url=x], [gallery ids="1,2"]; not [music]
-    "board": rf"\[(?:/[a-z][\w*-]{{0,20}}+|(?<!\w\[)(?:{_BOARD})"
+    "board": rf"\[(?:/[a-z][\w*-]{{0,20}}+|(?<!\w\[)(?:{_BBCODE})"
     rf"|[a-z][\w-]{{0,20}}+(?:=[^\]\n]{{1,200}}+|{_ATTRIBUTES}\s?/?))\]",
     # the signs of *so*, _so_, __so__, ==so==, '''so''', and not what is between them
     "emphasis": r"(?<![\w*_='])(?P<mark>\*{1,3}+|_{1,2}+|==|'{2,5}+)"
@@ -119,9 +149,9 @@ PATTERNS = {
     "language": r"(?<![\w\#])[A-Z](?:\#|\+\+)(?![\w+])"
     r"|(?<![\w:])[A-Za-z_]\w{0,60}+(?:::[A-Za-z_]\w{0,60}+)++",
     # 10:00:00 +0100; 12 High Street, Avda. de la Paz, s/n; Ann Example <ann@example.com>
-    "stamp": TIMESTAMP,
-    "address": POSTAL_ADDRESS,
-    "mailbox": MAILBOX,
+    "stamp": _TIMESTAMP,
+    "address": _POSTAL_ADDRESS,
+    "mailbox": _MAILBOX,
     # a@b.com
     "email": r"(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+",
     # 10.1000/xyz123
@@ -131,7 +161,8 @@ PATTERNS = {
     r"|(?:[\da-fA-F]{2}[:-]){5}[\da-fA-F]{2}"
     r"|(?:[\da-fA-F]{1,4}:){1,6}(?::[\da-fA-F]{1,4}){1,6}|::[\da-fA-F]{1,4})(?:/\d{1,3})?(?![\w:])",
     # image/png, UTF-8, ISO-8859-1
-    "media_type": rf"(?<![\w/])(?:{_TOP})/(?!(?:{_TOP}|visual)s?\b)[a-z\d*][\w.+*-]*+"
+    "media_type": rf"(?<![\w/])(?:{_MEDIA_TYPES})/(?!(?:{_MEDIA_TYPES}|visual)s?\b)"
+    r"[a-z\d*][\w.+*-]*+"
     r"(?<!\.)(?![\w/])|(?<![\w-])(?:(?i:utf)-?(?:7|8|16|32)(?:-?[BLbl][Ee])?|(?i:iso)-?8859-\d{1,2}+"
     r"|(?i:windows|cp)-?125\d|(?i:us-ascii))(?!\w)",
     # of a command: [-h], --red, and not -- this -- in a sentence; of JSON: "name":
@@ -141,7 +172,7 @@ PATTERNS = {
     # https://..., www.example.com, report.pdf, /usr/share/doc, C:\Users
     "url": r"(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])(?:(?!\[/)[^\s<>\"`])++"
     r"|(?<![\w@./-])(?:[\w-]++\.)+"
-    rf"(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>\"`]*+|(?i:com|org|net|edu|gov|{_FILE})(?![\w@-]))"
+    rf"(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>\"`]*+|(?i:com|org|net|edu|gov|{_FILE_ENDINGS})(?![\w@-]))"
     r"|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>\"|]*+",
     # a hash, a key, the number of a card
     "token": rf"(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{MIN_UNBROKEN_CHARS},}}+"
@@ -156,6 +187,13 @@ PATTERNS = {
     # 1,234.56: not kept by itself, but a number of an address is none
     "number": r"(?<!\w)(?<![0-9][.,:/'’-])[0-9]++(?:[.,:/'’-][0-9]++)*+%?(?!\w)",
 }
+_TIME = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:\s?(?i:[ap]\.?\s?m\.?))?"
+_SPEAKER = r"(?:<[^<>\n]{1,40}+>|[~@+]{0,2}[\w.'’-]++(?:\s[A-ZÀ-Þ\d(][\w.'’()-]*+){0,3}:)"
+CHAT_PREFIX = re.compile(  # 3/12/24, 9:15 PM - Ann: [21:15] <ann> Ann, [12.03.24 21:25]
+    rf"(?:{_DAY},?\s{_TIME}(?:\s?[-–—](?:\s{_SPEAKER})?|\s{_SPEAKER})"
+    rf"|\[(?:{_DAY},?\s)?{_TIME}\](?:\s?[-–—])?(?:\s{_SPEAKER})?|{_TIME}\s<[^<>\n]{{1,40}}+>"
+    rf"|{_NAME}(?:\s{_NAME}){{0,3}},\s\[(?:{_DAY},?\s)?{_TIME}\]:?)(?:\s++|$)"
+)
 # Signs that say how words look, or who says them; some come in pairs, around words.
 _PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{PATTERNS['board']}"
 _IS_PAIRED = re.compile(f"(?:{_PAIRED})")
@@ -164,20 +202,20 @@ _IS_MESSAGE = re.compile(rf"(?:{PATTERNS['message']})")
 
 
 def is_markup(token: str) -> bool:
-    """Whether a kept token is no word: the sentence around it is as it would be without it."""
+    """Tell whether a token is no word: the sentence around it is as it would be without it."""
     return _IS_MARKUP.fullmatch(token) is not None
 
 
 def is_paired_markup(token: str) -> bool:
-    """Whether it opens or closes what is between two."""
+    """Tell whether a token opens or closes what stands between two such tokens."""
     return _IS_PAIRED.fullmatch(token) is not None
 
 
 def is_accelerator(token: str) -> bool:
-    """Whether a kept token is the sign of the key that chooses a label."""
+    """Tell whether a token is the sign of the key that chooses a label."""
     return token in ("&", "_")
 
 
 def is_message_syntax(token: str) -> bool:
-    """Whether a kept token has texts around it that are translated one by one."""
+    """Tell whether the texts around a token are translated one by one: `{n, plural, one {`."""
     return _IS_MESSAGE.fullmatch(token) is not None

@@ -1,19 +1,15 @@
-"""What a translation must not touch: found in a text, and put back where a slot stands for it.
+"""Find what a translation must not touch, and put it back where a slot stands for it.
 
-A slot is one character of `SLOTS`, one piece of the vocabulary, which the model learns to copy
-to its place.
+A slot is one character of `SLOTS` and one piece of the vocabulary. The model learns to copy it to
+its place.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple
 
 from transformer.config import SLOTS
 from transformer.text.patterns import PATTERNS
-
-AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
 # What is passed over at once is a word: a long search lets no other thread work.
 _SCAN = re.compile(
@@ -23,8 +19,7 @@ _MAX_LABEL = 48  # characters of a label, which may have an accelerator
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedSpan:
+class ProtectedSpan(NamedTuple):
     """text[start:end] is to be copied as it is; the kind is one of `PATTERNS`."""
 
     start: int
@@ -33,12 +28,15 @@ class ProtectedSpan:
 
 
 def slot(number: int) -> str:
-    """The slot of this number; one beyond `SLOTS` is no piece, and no model writes it."""
+    """Return the slot of a number; one beyond `SLOTS` is no piece, and no model writes it."""
     return chr(ord(SLOTS[0]) + number)
 
 
 def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
-    """What is to be copied, in order, without overlap: a number in an address is no number."""
+    """Return what is to be copied, in order, without overlap.
+
+    Numbers are found, too, though they are translated: one in an address is none.
+    """
     spans = list[ProtectedSpan]()
     closing: dict[int, int] = {}  # where the signs that end an emphasis are
     for match in _SCAN.finditer(text):
@@ -55,21 +53,15 @@ def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
     return tuple(spans)
 
 
-def overlapping(start: int, end: int, spans: Sequence[AnySpan]) -> Sequence[AnySpan]:
-    """Those of some spans, in order and apart, that share a character with text[start:end]."""
-    first = bisect_right(spans, start, key=lambda span: span[1])
-    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
-
-
 def restore_slots(text: str, originals: Sequence[str]) -> str:
-    """The text with what its slots stand for; a slot that stands for nothing is left out."""
+    """Return the text with what its slots stand for; a slot that stands for nothing is removed."""
     number = {slot(i): original for i, original in enumerate(originals)}
-    known = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
-    return known.sub(lambda found: number.get(found.group(), ""), text)
+    slots = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
+    return slots.sub(lambda found: number.get(found[0], ""), text)
 
 
 def _trim_url(text: str, start: int, end: int) -> int:
-    """Without the punctuation of the sentence, and without a bracket that it did not open."""
+    """Return the end without the punctuation of the sentence or a bracket opened before the URL."""
     opened = {
         c: text.count(o, start, end) - text.count(c, start, end) for c, o in _BRACKETS.items()
     }

@@ -1,4 +1,4 @@
-"""Quotation and dialogue: where its marks are, and whether those of a translation are in order.
+"""Quotation and dialogue: find the marks, check those of a translation, write them as usual.
 
 “So,” and «so» and 'so' are quoted, as is —so —of a dialogue in Spanish.
 """
@@ -13,11 +13,12 @@ _MARK = re.compile(
 _CLOSING_MARKS = {"«": "»", "“": "”", "„": "“”", "'": "'’", "‘": "’'", '"': '"'}
 _STYLES = {"es": (("«", "»"), ("“", "”")), "en": (('"', '"'), ("'", "'"))}  # by depth
 _STRAY_DASH = re.compile(r"\w—\w|—\W*$|^—\s")  # dashes that no dialogue has
+_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """text[start] opens what text[end] closes; `depth` others are around it."""
+    """text[start] opens what text[end] closes; `depth` other quotations are around it."""
 
     start: int
     end: int
@@ -25,10 +26,10 @@ class Quote:
 
 
 def find_quotes(text: str) -> tuple[list[Quote], str]:
-    """The quotations of a text, in the order of their ends, and the marks without a partner."""
-    quotes, opened, alone = list[Quote](), list[int](), ""
+    """Return the quotations of a text, in the order of their ends, and the unpaired marks."""
+    quotes, opened, unpaired = list[Quote](), list[int](), ""
     for match in _MARK.finditer(text):
-        mark, at = match.group(), match.start()
+        mark, at = match[0], match.start()
         last = text[opened[-1]] if opened else " "
         if mark == '"' and last != '"' and text[at - 1 : at].isdigit():
             continue  # inches
@@ -37,89 +38,91 @@ def find_quotes(text: str) -> tuple[list[Quote], str]:
         elif mark in _CLOSING_MARKS.get(last, ""):
             quotes.append(Quote(opened.pop(), at, len(opened)))
         elif mark not in "'’":  # of an apostrophe
-            alone += mark
-    return quotes, alone + "".join(text[at] for at in opened if text[at] not in "'‘")
+            unpaired += mark
+    return quotes, unpaired + "".join(text[at] for at in opened if text[at] not in "'‘")
 
 
 def has_mismatched_quotes(source: str, output: str) -> bool:
-    """Whether the marks of a translation are no pairs of one kind, though those of its source are.
+    """Tell whether a translation lacks pairs of one kind of mark, where its source has them.
 
-    A dialogue may be written in either way.
+    A dialogue may be written with quotation marks or with dashes.
     """
-    wanted, alone = find_quotes(source)
-    if alone or not (wanted or source.startswith("—")):
+    is_dialogue = source.startswith("—")
+    wanted, unpaired = find_quotes(source)
+    if unpaired or not (wanted or is_dialogue):
         return False
-    there, alone = find_quotes(output)
-    kinds = {(output[quote.start], quote.depth) for quote in there}
-    most = len({(source[quote.start], quote.depth) for quote in wanted}) + source.startswith("—")
-    if alone or len(kinds) > most:
+    quotes, unpaired = find_quotes(output)
+    kinds, allowed = (
+        {(text[quote.start], quote.depth) for quote in found}
+        for text, found in ((output, quotes), (source, wanted))
+    )
+    if unpaired or len(kinds) > len(allowed) + is_dialogue:
         return True
     if not wanted or not output.startswith("—"):
         return False
-    dashes = output.count("—")
     fewest, most = _dash_range(source, [quote for quote in wanted if not quote.depth])
-    return not fewest <= dashes <= most or _STRAY_DASH.search(output) is not None
+    return not fewest <= output.count("—") <= most or _STRAY_DASH.search(output) is not None
 
 
 def _dash_range(source: str, quotes: list[Quote]) -> tuple[int, int]:
-    """How many dashes a dialogue has at least and at most: one at each start, one before words.
+    """Return the fewest and the most dashes of a dialogue: one a quotation, one before words.
 
-    —So —said Ann—, and so. What begins with a capital may be a sentence of its own.
+    —So —said Ann—, and so. Words that begin with a capital may be a sentence of their own.
     """
     fewest = most = len(quotes)
     starts = [quote.start for quote in quotes[1:]] + [len(source)]
     for quote, start in zip(quotes, starts, strict=True):
-        words = re.search(r"[^\W_]", source[quote.end + 1 : start])
-        most += words is not None
-        fewest += words is not None and words.group().islower()
+        if words := _WORD.search(source, quote.end + 1, start):
+            most += 1
+            fewest += words[0].islower()
     return fewest, most
 
 
 def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
-    """The two marks that a language writes around a quotation."""
+    """Return the two marks that a language writes around a quotation."""
     return _STYLES[lang][min(quote.depth, 1)]
 
 
 def localize_quotes(source: str, output: str, lang: str) -> str:
-    """A translation with the marks of its language, if what it quotes is plain.
+    """Write a translation with the quotation marks of its language, if it is plain what is quoted.
 
-    In Spanish what English quotes has guillemets, also where a model writes a dialogue, or "these".
+    Spanish gets guillemets, also where a model writes a dialogue; "these" and “these” stay.
     """
-    wanted, alone = find_quotes(source)
-    if alone or not wanted or lang not in _STYLES:
+    wanted, unpaired = find_quotes(source)
+    if unpaired or not wanted or lang not in _STYLES:
         return output
     if output.startswith("—"):
         output = _dialogue_to_guillemets(source, [q for q in wanted if not q.depth], output)
-    quotes, alone = find_quotes(output)
-    if alone or (lang == "es" and {output[quote.start] for quote in quotes} in ({'"'}, {"“"})):
+    quotes, unpaired = find_quotes(output)
+    if unpaired or (lang == "es" and {output[q.start] for q in quotes} in ({'"'}, {"“"})):
         return output  # Spanish has these, too
+    written = list(output)
     for quote in quotes:
-        first, last = quote_marks(quote, lang)
-        output = output[: quote.start] + first + output[quote.start + 1 :]
-        output = output[: quote.end] + last + output[quote.end + 1 :]
+        written[quote.start], written[quote.end] = quote_marks(quote, lang)
+    output = "".join(written)
     return re.sub(r",([»”])(?=\s)", r"\1,", output) if lang == "es" else output
 
 
 def _dialogue_to_guillemets(source: str, quotes: list[Quote], output: str) -> str:
-    """A Spanish dialogue in guillemets, if it has as many parts as what it translates."""
-    said, end = list[tuple[str, bool]](), 0
+    """Put a Spanish dialogue in guillemets, if it has as many parts as its source."""
+    parts, end = list[tuple[str, bool]](), 0  # of the source, and whether each is quoted
     for quote in quotes:
-        said += [(source[end : quote.start], False), (source[quote.start : quote.end + 1], True)]
+        parts += [(source[end : quote.start], False), (source[quote.start : quote.end + 1], True)]
         end = quote.end + 1
-    said = [part for part in [*said, (source[end:], False)] if re.search(r"\w", part[0])]
-    parts = output.split("—")[1:]
-    if len(parts) != len(said) or not all(re.search(r"\w", part) for part in parts):
+    parts = [part for part in [*parts, (source[end:], False)] if re.search(r"\w", part[0])]
+    outputs = output.split("—")[1:]
+    if len(outputs) != len(parts) or not all(re.search(r"\w", part) for part in outputs):
         return output
-    text = ""
-    for i, (part, (like, is_quoted)) in enumerate(zip(parts, said, strict=True)):
-        if not is_quoted:
-            stop = like.rstrip()[-1:] if i < len(parts) - 1 else ""
+    text, last = "", len(parts) - 1
+    for i, (part, (model, is_quoted)) in enumerate(zip(outputs, parts, strict=True)):
+        if is_quoted:
+            words = part.strip(" ,;:")
+            final = "." if i == last and words.endswith(".") else " "
+            words = words if words.endswith("..") else words.strip(".")
+            text += f"«{words}»" + (", " if i < last and not parts[i + 1][1] else final)
+        elif i < last:
+            stop = model.rstrip()[-1:]
             text += part.strip(" ,;:.") + (stop if stop in ",;:." else "") + " "
-            text = text if i < len(parts) - 1 else text.rstrip() + part[len(part.rstrip(" .")) :]
-            continue
-        words = part.strip(" ,;:")
-        final = "." if i == len(parts) - 1 and words.endswith(".") else ""
-        follows = i < len(parts) - 1 and not said[i + 1][1]
-        words = words.strip(".") if not words.endswith("..") else words
-        text += f"«{words}»" + (", " if follows else final or " ")
+        else:
+            text = (text + part.strip(" ,;:.")).rstrip() + part[len(part.rstrip(" .")) :]
     return text.strip()

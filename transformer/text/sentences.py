@@ -1,23 +1,20 @@
-"""Text into sentences and what stands between them, and a sentence into pieces that fit.
+"""Split a text into sentences and the gaps between them, and a long sentence into pieces.
 
-Nothing is lost or changed: the parts joined are the text. By Spanish and English punctuation and
-abbreviations.
+By the punctuation and the abbreviations of Spanish and English. Nothing is lost or changed: the
+parts joined are the text.
 """
 
-import bisect
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TypeVar
 
 from transformer.config import UserError
 from transformer.text.abbreviations import ABBREVIATIONS
-from transformer.text.addresses import CHAT_PREFIX
 from transformer.text.glossary import TermSpan
-
-Span = tuple[int, int]
-AnySpan = TypeVar("AnySpan", Span, TermSpan)
+from transformer.text.patterns import CHAT_PREFIX
+from transformer.text.spans import AnySpan, Span, mask
 
 # Lookbehinds and possessive repeats keep every search linear in the length of the text.
 _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
@@ -77,33 +74,34 @@ _CUT_RANGE = 100  # characters of the middle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
-    """One sentence without white space around it, or what stands between two.
+    """One sentence without white space around it, or the gap between two.
 
-    That is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ".
+    A gap is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ".
     """
 
     text: str
     is_sentence: bool
     kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
     terms: tuple[TermSpan, ...] = ()  # and what a glossary translates
-    keep_spelling: bool = False  # what looks like a slip is none
+    keep_spelling: bool = False  # what looks like a typo is none
 
     @property
     def has_words(self) -> bool:
         """Whether there is something to translate outside what is kept: a letter, money, a term."""
-        text = _mask(self.text, self.kept, " ") if self.kept else self.text
-        return self.is_sentence and (is_translatable(text) or bool(self.terms))
+        return self.is_sentence and (
+            is_translatable(mask(self.text, self.kept)) or bool(self.terms)
+        )
 
 
 def is_translatable(text: str) -> bool:
-    """Whether a text has something to translate: a letter, or a sum of money."""
+    """Tell whether a text has something to translate: a letter, or a sum of money."""
     return any(map(str.isalpha, text)) or bool(_MONEY.search(text))
 
 
 def split_sentences(
     text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
 ) -> tuple[Segment, ...]:
-    """Sentences and gaps whose texts joined are `text`; a line break always ends a sentence.
+    """Return the sentences and gaps of a text; a line break always ends a sentence.
 
     `lang` is "es" or "en"; any other is taken for a mixture of the two. No sentence ends within
     one of the `kept` spans (an address, a tag) or of the terms. They are in order and do not
@@ -112,28 +110,19 @@ def split_sentences(
     starter = _STARTERS.get(lang, "|".join(_STARTERS.values()))
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = [span for span in sorted([*kept, *dotted]) if text[slice(*span)] not in _DIVIDERS]
-    covered, uncut = _mask(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
+    covered, uncut = mask(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
     parts = _with_gaps(text, _shorten(covered, _sentences(text, covered, starter), uncut))
     return tuple(_attach_spans(parts, kept, terms)) if kept or terms else parts
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
-    """Pieces that each fit, and the gaps between them; joined they are `text`.
+    """Return pieces that each fit, and the gaps between them.
 
     Halves what does not fit: at a clause in its middle half, else at the white space nearest
     the middle, else inside a word. UserError if not even one character fits.
     """
     start = len(text) - len(text.lstrip())
     return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
-
-
-def _mask(text: str, spans: Sequence[Span], cover: str) -> str:
-    """The text with a cover, one character, for each character of the spans."""
-    parts, end = list[str](), 0
-    for start, stop in spans:
-        parts += [text[end:start], cover * (stop - start)]
-        end = stop
-    return "".join([*parts, text[end:]])
 
 
 def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
@@ -154,18 +143,18 @@ def _attach_spans(
 
 
 def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]:
-    first = bisect.bisect_left(spans, start, key=lambda span: span[0])
-    return spans[first : bisect.bisect_right(spans, end, key=lambda span: span[1])]
+    first = bisect_left(spans, start, key=lambda span: span[0])
+    return spans[first : bisect_right(spans, end, key=lambda span: span[1])]
 
 
 def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
-    """The sentences of a text, in which what is kept is covered."""
+    """Yield the sentences of a text, in which what is kept is covered."""
     for match in _LINE.finditer(covered):
-        line, offset = match.group(), match.start()
+        line, offset = match[0], match.start()
         listed = _LIST.match(line)
         start = listed.end() if listed else 0
-        said = CHAT_PREFIX.match(text, offset + start, match.end())
-        start = said.end() - offset if said else start
+        prefix = CHAT_PREFIX.match(text, offset + start, match.end())
+        start = prefix.end() - offset if prefix else start
         if start == len(line):
             continue
         for mark in _MARK.finditer(line, start):
@@ -177,11 +166,11 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
 
 
 def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
-    """The spans, the very long ones in pieces: who translates one does nothing else meanwhile."""
+    """Yield the spans, very long ones in pieces: a long translation would block all others."""
     for start, end in spans:
         first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
-            place = bisect.bisect_right(uncut, first[1], key=lambda span: span[1])
+            place = bisect_right(uncut, first[1], key=lambda span: span[1])
             if place < len(uncut) and uncut[place][0] < other[0]:  # the cut would be within it
                 first = first[0], other[1]
             else:
@@ -224,7 +213,7 @@ def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 
 
 def _halves(piece: str) -> Span:
-    """Where the left part ends and where the right part begins."""
+    """Return where the left part ends and where the right part begins."""
     size = len(piece)
     for pattern, margin in zip(_CUT_PATTERNS, (size // 4, 1), strict=True):
         gaps = [m.span() for m in re.finditer(pattern, piece)]

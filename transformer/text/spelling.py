@@ -1,7 +1,7 @@
-"""What the keyboard did is undone: slips, lost accents, and opening marks that were not typed.
+"""Undo what the keyboard did: typos, lost accents, and opening marks that were not typed.
 
-A model spells an unknown word out and mostly writes nonsense for it. Which word was meant is asked
-of two things, as in a noisy channel (Kernighan et al. 1990): what a finger does, and how frequent
+A model spells an unknown word out and mostly writes nonsense for it. Which word was meant is
+decided as in a noisy channel (Kernighan et al. 1990): by what a finger does, and by how frequent
 the words are. Names, codes and everything with a capital stay.
 
 A Spanish word without its accent is another word to a model, or none. What only one spelling fits
@@ -17,29 +17,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from transformer.text.casing import LETTER_RUN
+
 TABLES_FOLDER = Path(__file__).resolve().parent / "tables"
 ACCENTS_TABLE = TABLES_FOLDER / "accents.tsv"
-LOWERCASE_WORD = re.compile(
-    r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)"
-)  # in small letters, in no address, no name, and no longer than any frequent word
+# A word in lower case, in no address, no name, and no longer than any frequent word.
+LOWERCASE_WORD = re.compile(r"(?<![\w@/.:<{%$'’-])[a-zß-öø-ÿ]{4,24}+(?![\w@/:>}'’-]|\.\w)")
 LETTERS = "abcdefghijklmnopqrstuvwxyzáéíóúüñ"
 _ACCENTED_LETTERS = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "úü", "n": "ñ"}
-_KEY_ROWS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
 NEXT_KEYS: Mapping[str, list[str]] = {
     key: [other for pair in pairwise(row) if key in pair for other in pair if other != key]
-    for row in _KEY_ROWS
+    for row in ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
     for key in row
 }
-MIN_WORDS, MIN_KNOWN_SHARE = (
-    4,
-    0.65,
-)  # words by which a language is told, and the share that is known of it
-MIN_TRANSLATABLE_SHARE = (
-    0.5  # and below which it is not translated: Latin, French, Italian have 0.0 to 0.5
-)
+MIN_WORDS = 4  # by which a language is recognised
+MIN_KNOWN_SHARE = 0.65  # of the words of a text in the language
+# Text with fewer known words is not translated: Latin, French, Italian have 0.0 to 0.5.
+MIN_TRANSLATABLE_SHARE = 0.5
 N_COMMON_WORDS = 10_000  # the words of a language that hardly stand in texts of another one
 
-WORD = re.compile(r"[^\W\d_]+")
 ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
 _QUESTION_WORDS = {
     "que": "qué", "quien": "quién", "quienes": "quiénes", "como": "cómo", "cuando": "cuándo",
@@ -47,15 +43,13 @@ _QUESTION_WORDS = {
     "cuantos": "cuántos", "cuantas": "cuántas",
 }  # fmt: skip
 _PREPOSITION = r"(?:(?:a|de|en|con|por|para|desde|hasta) )?"
+_QUESTION_WORD = f"(?:{'|'.join(_QUESTION_WORDS)})"
 _UNACCENTED_QUESTION = re.compile(
-    rf"(¿{_PREPOSITION}(?:y |pero )?)({'|'.join(_QUESTION_WORDS)})\b", re.IGNORECASE
+    rf"(¿{_PREPOSITION}(?:y |pero )?)({_QUESTION_WORD})\b", re.IGNORECASE
 )
-_CLAUSE = re.compile(
-    rf"[,;:] +(?={_PREPOSITION}(?:{'|'.join(_QUESTION_WORDS)})\b[^,;:]*$)", re.IGNORECASE
-)
+_CLAUSE = re.compile(rf"[,;:] +(?={_PREPOSITION}{_QUESTION_WORD}\b[^,;:]*$)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…]\s+")
 _FIRST_LETTER = re.compile(r"[^\s\"'«“‘(\[?!—–-]")
-_OPENING_MARKS = {"?": "¿", "!": "¡"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +63,7 @@ class WordList:
         return word in self.rank or word in self.others
 
     def correction(self, word: str) -> str:
-        """The most frequent word that this one may be a slip of; itself, if known, or if none."""
+        """Return the most frequent word that this may be a typo of; itself if known, or if none."""
         if word in self:
             return word
         candidates = {other for other in single_edits(word) if other in self.rank}
@@ -77,7 +71,7 @@ class WordList:
 
 
 def single_edits(word: str) -> Iterator[str]:
-    """What one slip makes this of: a letter lost, doubled, swapped, unmarked, a key beside."""
+    """Yield what one typo makes this of: a letter lost, doubled, swapped, unaccented, mistyped."""
     for i in range(len(word) + 1):
         yield from (word[:i] + letter + word[i:] for letter in LETTERS)
     for i, letter in enumerate(word):
@@ -90,13 +84,13 @@ def single_edits(word: str) -> Iterator[str]:
 
 
 def table_path(lang: str) -> Path:
-    """Where the words of a language are kept; `data/tables.py` writes it."""
+    """Return where the words of a language are kept; `data/tables.py` writes them."""
     return TABLES_FOLDER / f"spelling.{lang}.xz"
 
 
 @functools.cache
 def load_words(lang: str) -> WordList | None:
-    """The words of a language, as `data/tables.py` counts them; None for one that it does not."""
+    """Return the words of a language as `data/tables.py` counts them; None if it does not."""
     if not table_path(lang).is_file():
         return None
     frequent, others = lzma.decompress(table_path(lang).read_bytes()).decode().split("\n")
@@ -105,101 +99,99 @@ def load_words(lang: str) -> WordList | None:
 
 
 def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
-    """The text with its slips undone, and what was: "qiero ir" -> "quiero ir", ["qiero ..."].
+    """Return the text without typos, and what they were: "quiero ir", ["qiero read as quiero"].
 
     `n_pieces` says in how many pieces a model spells a word. What it knows as well as the frequent
     word, from texts that were not counted here, stays.
     """
     known = load_words(lang)
-    undone: list[str] = []
+    typos: list[str] = []
     if known is None:
-        return text, undone
+        return text, typos
 
-    def read(match: re.Match[str]) -> str:
-        word = match.group()
+    def correct(match: re.Match[str]) -> str:
+        word = match[0]
         other = known.correction(word)
         if other == word or n_pieces(other) > n_pieces(word):
             return word
-        undone.append(f"{word} read as {other}")
+        typos.append(f"{word} read as {other}")
         return other
 
-    return LOWERCASE_WORD.sub(read, text), undone
+    return LOWERCASE_WORD.sub(correct, text), typos
 
 
 def has_only_known_words(text: str, lang: str) -> bool:
-    """Whether each word of a text was met in the language; so is all, of one not counted."""
+    """Tell whether each word of a text is one of the language; true for one that is not counted."""
     known = load_words(lang)
     return known is None or all(
         len(word) < 3 or word in known  # 'll, ve, Mr
-        for word in WORD.findall(text.lower())
+        for word in LETTER_RUN.findall(text.lower())
     )
 
 
 def known_word_share(text: str, lang: str) -> tuple[float, int]:
-    """How much of a text is known of a language, 0 to 1, and of how many words; names do not count.
+    """Return how much of a text is known of a language, 0 to 1, and of how many words.
 
-    A word that is not common counts half, as those counted have some of other languages.
+    Names do not count. A word that is not common counts half, as the texts that were counted have
+    some of other languages.
     """
     known = load_words(lang)
-    found = WORD.findall(text)
+    found = LETTER_RUN.findall(text)
     if not text.isupper():
         found = [word for i, word in enumerate(found) if not i or word.islower()]
     if known is None or not found:
         return 1.0, 0
-    read = [word.lower() for word in found]
-    common = sum(known.rank.get(word, N_COMMON_WORDS) < N_COMMON_WORDS for word in read)
-    return (common + sum(word in known for word in read)) / (2 * len(read)), len(read)
+    words = [word.lower() for word in found]
+    n_common = sum(known.rank.get(word, N_COMMON_WORDS) < N_COMMON_WORDS for word in words)
+    return (n_common + sum(word in known for word in words)) / (2 * len(words)), len(words)
 
 
 def is_foreign(text: str, lang: str, share: float = MIN_KNOWN_SHARE) -> bool:
-    """Whether a text does not read like the language: too few of its words are known.
+    """Tell whether a text is not of the language: a lower share of its words is known.
 
     Of the sentences of the project's own corpus 0.2 % are taken for foreign, 4 of 178,000 at
-    LEFT.
+    `MIN_TRANSLATABLE_SHARE`.
     """
     known, n_words = known_word_share(text, lang)
     return n_words >= MIN_WORDS and known < share
 
 
 def is_non_latin(text: str) -> bool:
-    """Whether a text has words in letters that neither language writes: Это, 文章."""
-    others = (
-        c
-        for c in strip_accents(text)
-        if c.isalpha() and not unicodedata.name(c, "").startswith("LATIN")
-    )
-    return sum(1 for _ in others) >= MIN_WORDS
+    """Tell whether a text has words in letters of neither language: Это, 文章."""
+    letters = filter(str.isalpha, strip_accents(text))
+    return sum(not unicodedata.name(c, "").startswith("LATIN") for c in letters) >= MIN_WORDS
 
 
 def strip_accents(text: str) -> str:
-    """The text without marks above and below its letters: mañana -> manana."""
+    """Return the text without marks above and below its letters: mañana -> manana."""
     parts = unicodedata.normalize("NFD", text)
     return "".join(c for c in parts if unicodedata.category(c) != "Mn")
 
 
 @functools.cache
 def accented_words() -> Mapping[str, str]:
-    """Words by their form without accents, as `data/tables.py` counts them."""
-    return {strip_accents(word): word for word in ACCENTS_TABLE.read_text(encoding="utf-8").split()}
+    """Return words by their form without accents, as `data/tables.py` counts them."""
+    words = ACCENTS_TABLE.read_text(encoding="utf-8").split()
+    return {strip_accents(word): word for word in words}
 
 
 def restore_accents(text: str) -> str:
-    """A Spanish sentence with opening marks and, if it has none at all, with its accents.
+    """Return a Spanish sentence with opening marks and, if it has none at all, with its accents.
 
     "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
     """
     text = _add_opening_mark(text)
     if ACCENTED.search(text):
         return text
-    text = WORD.sub(lambda match: _add_accent(match.group()), text)
+    text = LETTER_RUN.sub(_add_accent, text)
     return _UNACCENTED_QUESTION.sub(
         lambda m: m[1] + _match_case(_QUESTION_WORDS[m[2].lower()], m[2]), text
     )
 
 
-def _add_accent(word: str) -> str:
-    known = accented_words().get(word.lower())
-    return _match_case(known, word) if known else word
+def _add_accent(match: re.Match[str]) -> str:
+    word = accented_words().get(match[0].lower())
+    return _match_case(word, match[0]) if word else match[0]
 
 
 def _match_case(text: str, model: str) -> str:
@@ -209,8 +201,8 @@ def _match_case(text: str, model: str) -> str:
 
 
 def _add_opening_mark(text: str) -> str:
-    """With ¿ or ¡ where a sentence ends with ? or ! and has none."""
-    mark = _OPENING_MARKS.get(text.rstrip()[-1:])
+    """Add ¿ or ¡ where a sentence ends with ? or ! and has none."""
+    mark = {"?": "¿", "!": "¡"}.get(text.rstrip()[-1:])
     if mark is None or "¿" in text or "¡" in text:
         return text
     last = max((stop.end() for stop in _SENTENCE_END.finditer(text)), default=0)

@@ -1,25 +1,23 @@
-"""Times of a day: found in a text of either language, their value, and how to write them.
+"""Times of a day: find them in a text of either language, compare them, and write them.
 
 "18:30 h", "6.30pm", "las seis y media de la tarde" and "half past six in the evening" are one time.
-What has no sign of the half of the day is read as a clock of 24 hours shows it.
+A time without a sign of the half of the day is read as a clock of 24 hours shows it.
 """
 
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from transformer.text.spans import mask
+
 HALF_DAY = 12 * 60  # minutes
 _HOUR_WORDS = """una dos tres cuatro cinco seis siete ocho nueve diez once doce
     one two three four five six seven eight nine ten eleven twelve"""
-_HOURS = {
-    word: 1 + place % 12 for place, word in enumerate(_HOUR_WORDS.split())
-}  # fmt: skip
-_WORDS = "|".join(_HOURS)
-_LATE_HOUR_WORDS = (
-    "trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte veintiuna veintidós"
-)
-_HOURS |= {word: hour for hour, word in enumerate([*_LATE_HOUR_WORDS.split(), "veintitrés"], 13)}
-_HOURS["midnight"] = 0
+_HOURS = {word: 1 + place % 12 for place, word in enumerate(_HOUR_WORDS.split())}
+_TO_TWELVE = "|".join(_HOURS)
+_LATE_HOUR_WORDS = """trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte
+    veintiuna veintidós veintitrés"""
+_HOURS |= {word: hour for hour, word in enumerate(_LATE_HOUR_WORDS.split(), 13)} | {"midnight": 0}
 _MINUTES = {"cinco": 5, "five": 5, "diez": 10, "ten": 10, "cuarto": 15, "quarter": 15, "veinte": 20,
             "fifteen": 15, "twenty": 20, "veinticinco": 25, "twenty-five": 25, "media": 30,
             "half": 30, "thirty": 30, "forty-five": 45}  # fmt: skip
@@ -41,8 +39,8 @@ _TIME_PATTERNS = [
             (?P<sharp>\sen\spunto\b)?(?:\s(?P<sign>y|menos)\s(?P<min>cinco|diez|cuarto|veinte|veinticinco|media)\b)?""",
         rf"""(?<!from\s)\b(?:an?\s|un\s)?(?P<min>half|quarter|five|ten|twenty-five|twenty|cuarto|cinco|diez|veinte)
             (?:\sminut[eo]s)?\s?(?P<sign>past|after|to|(?:para|antes\sde)\slas?|(?<=half)(?=\s(?:one|1)\b))
-            \s(?P<hour>(?:{_WORDS}|midnight|1?\d)\b)""",
-        rf"""\b(?P<hour>{_WORDS})\b(?P<sharp>\s(?:o['’]clock|on\sthe\sdot|sharp)\b)?
+            \s(?P<hour>(?:{_TO_TWELVE}|midnight|1?\d)\b)""",
+        rf"""\b(?P<hour>{_TO_TWELVE})\b(?P<sharp>\s(?:o['’]clock|on\sthe\sdot|sharp)\b)?
             (?:[\s-](?P<min>fifteen|twenty|thirty|forty-five)\b(?!-))?""",
         r"\b(?P<twelve>noon|midday|mediodía|midnight|medianoche)\b",
     )
@@ -84,7 +82,10 @@ class ClockTime:
     inherits_am_pm: bool = False  # the sign of the half of the day is that of the next one
 
     def matches(self, other: "ClockTime", has_part: bool) -> bool:
-        """Whether both are one time; `has_part`: one without signs is of either half of the day."""
+        """Tell whether both are one time.
+
+        With `has_part` a time without a sign of the half of the day may be of either half.
+        """
         if self.minute % (2 * HALF_DAY) == other.minute % (2 * HALF_DAY):
             return True
         is_open = has_part or self.inherits_am_pm or other.inherits_am_pm
@@ -93,72 +94,68 @@ class ClockTime:
 
 
 def find_times(text: str, is_lenient: bool = False) -> list[ClockTime]:
-    """The times of a text, in order; also mere numbers, if one is lenient."""
-    found = [
-        clock for kind in _TIME_PATTERNS for m in kind.finditer(text) if (clock := _parse_match(m))
-    ]
-    found.sort(key=lambda clock: (clock.start, -clock.end))
-    clocks = list[ClockTime]()
-    for clock in found:
+    """Return the times of a text in order; with `is_lenient` also mere numbers."""
+    matches = [match for pattern in _TIME_PATTERNS for match in pattern.finditer(text)]
+    found, clocks = [clock for clock in map(_parse_match, matches) if clock], list[ClockTime]()
+    for clock in sorted(found, key=lambda clock: (clock.start, -clock.end)):
         if not clocks or clock.start >= clocks[-1].end:
             clocks.append(clock)
     for i in range(len(clocks) - 2, -1, -1):  # 4 to 6:30 p.m.
         one, after = clocks[i], clocks[i + 1]
         has_sign = after.inherits_am_pm or (after.has_am_pm and not after.is_bare_number)
-        if one.is_bare_number and after.is_bare_number and _RANGE_START.search(text, 0, one.start):
-            if _RANGE_SEPARATOR.fullmatch(text, one.end, after.start):
+        is_range = one.is_bare_number and after.is_bare_number
+        is_range = is_range and _RANGE_START.search(text, 0, one.start) is not None
+        if not (is_range or (has_sign and not one.has_known_half)):
+            continue
+        if _RANGE_SEPARATOR.fullmatch(text, one.end, after.start):
+            clocks[i] = replace(one, inherits_am_pm=True, is_bare_number=False)
+            if is_range:
                 both = {"inherits_am_pm": True, "is_bare_number": False, "is_uncertain": True}
                 clocks[i : i + 2] = [replace(one, **both), replace(after, **both)]
-        elif (
-            has_sign
-            and not one.has_known_half
-            and _RANGE_SEPARATOR.fullmatch(text, one.end, after.start)
-        ):
-            clocks[i] = replace(one, inherits_am_pm=True, is_bare_number=False)
     return [clock for clock in clocks if is_lenient or not clock.is_bare_number]
 
 
-def _minutes(word: str) -> int:
-    return int(word) if word.isdecimal() else _MINUTES.get(word.lower(), 0)
-
-
 def _parse_match(match: re.Match[str]) -> ClockTime | None:
-    """The time of a match of one of `_KINDS`."""
-    text, end, said = match.string, match.end(), match.groupdict()
-    if twelve := said.get("twelve"):
+    """Return the time of a match of one of `_TIME_PATTERNS`; None for part of something longer."""
+    text, end, groups = match.string, match.end(), match.groupdict()
+    if twelve := groups.get("twelve"):
         minute = 0 if twelve.lower().startswith(("midni", "media")) else HALF_DAY
         return ClockTime(match.start(), end, minute, True, True, is_uncertain=True)
     part = _DAY_PART.match(text, end)
     end = part.end() if part else end
     if text[end : end + 1].isalnum() or _LONGER_NUMBER.match(text, end):
         return None
-    word, sep, unit = said["hour"].lower(), said.get("sep"), said.get("unit")
+    word, sep, unit = groups["hour"].lower(), groups.get("sep"), groups.get("unit")
+    said = groups.get("min")
     hour = int(word) if word.isdecimal() else _HOURS[word]
-    minute = int(said.get("minute") or _minutes(said.get("min") or ""))
-    if said.get("sign") in _TO_HOUR:
+    digits = groups.get("minute") or said or "0"
+    minute = int(digits) if digits.isdecimal() else _MINUTES.get(digits.lower(), 0)
+    if groups.get("sign") in _TO_HOUR:
         hour, minute = (hour - 1) % 12 or 12, 60 - minute
     # 2 y media, dos horas y media are none.
-    is_said = bool(said.get("sharp") or (said.get("min") and said.get("las", "las") is not None))
-    is_exact = bool(sep in (":", "h") or part or is_said)
-    is_placed = said.get("las") is not None or said.get("at") is not None
-    is_bare_number = not (is_exact or is_placed or (unit and sep == "."))
-    is_24 = hour > 12 or word.startswith("0")
-    is_malformed = sep in ("h", ",")
+    is_spoken = bool(groups.get("sharp") or (said and groups.get("las", "las") is not None))
+    is_exact = bool(sep in (":", "h") or part or is_spoken)
+    is_placed = groups.get("las") is not None or groups.get("at") is not None
+    is_24, is_malformed = hour > 12 or word.startswith("0"), sep in ("h", ",")
     if part:
         is_malformed |= hour > 12 or hour == 0
         before_noon = [*_DAY_PARTS.values()][(part.lastindex or 1) - 1]
         if hour <= 12:
             hour = hour % 12 + 12 * (hour % 12 not in before_noon)
     return ClockTime(
-        match.start(), end, hour * 60 + minute, bool(part or unit or is_24),
-        not (sep or said.get("min")), not (is_exact or unit) or sep == ",", is_malformed,
-        is_bare_number, part is not None,
-        (unit or "").strip(" .").lower() in ("h", "hs"),
+        match.start(), end, hour * 60 + minute,
+        has_known_half=bool(part or unit or is_24),
+        has_no_minutes=not (sep or said),
+        is_uncertain=not (is_exact or unit) or sep == ",",
+        is_malformed=is_malformed,
+        is_bare_number=not (is_exact or is_placed or (unit and sep == ".")),
+        has_am_pm=part is not None,
+        has_h=(unit or "").strip(" .").lower() in ("h", "hs"),
     )  # fmt: skip
 
 
 def format_time(clock: ClockTime, lang: str) -> str:
-    """A time as a language writes it: 6:30 p.m., 18:30."""
+    """Return a time as a language writes it: 6:30 p.m., 18:30."""
     hour, minute = divmod(clock.minute % (2 * HALF_DAY), 60)
     if lang == "en":
         shown = f"{hour % 12 or 12}" + f":{minute:02}" * (not clock.has_no_minutes or minute > 0)
@@ -169,15 +166,13 @@ def format_time(clock: ClockTime, lang: str) -> str:
 
 
 def mask_times(text: str, clocks: Iterable[ClockTime]) -> str:
-    """A text with spaces for some of its times, which are none of its other numbers."""
-    for clock in clocks:
-        text = text[: clock.start] + " " * (clock.end - clock.start) + text[clock.end :]
-    return text
+    """Return the text with spaces for some of its times, so that only other numbers are left."""
+    return mask(text, sorted((clock.start, clock.end) for clock in clocks))
 
 
 @dataclass(frozen=True, slots=True)
 class TimeComparison:
-    """The times of a source with those of its translation; `extra` are without a source."""
+    """The times of a source with those of its translation; `extra` ones have no source."""
 
     matched: tuple[tuple[ClockTime, ClockTime], ...] = ()
     missing: tuple[ClockTime, ...] = ()
@@ -187,10 +182,10 @@ class TimeComparison:
 def compare_times(
     source: str, output: str, lang: str = "", is_strict: bool = True
 ) -> TimeComparison:
-    """Tell which times of a source its translation has, in whatever spelling.
+    """Find out which times of a source its translation has, in whatever spelling.
 
-    In English 22 h is none. People leave out the half of the day: if one is not strict, 16:40 may
-    be 4:40.
+    In English 22 h is none. Unless `is_strict`, 16:40 may be 4:40: people leave out the half of the
+    day.
     """
     wanted = find_times(source) if _MAY_HAVE_TIME.search(source) else []
     if not wanted:
@@ -202,44 +197,40 @@ def compare_times(
     )
     matched, missing = list[tuple[ClockTime, ClockTime]](), list[ClockTime]()
     for clock in wanted:
-        other = next((
-            o for o in there if not o.is_malformed and not (o.has_h and lang == "en")
-            and clock.matches(
-                o, has_part or not (is_strict or (clock.has_am_pm and not o.is_uncertain))
-            )
-        ), None)  # fmt: skip
-        if other:
-            matched.append((clock, other))
-            there.remove(other)
+        for other in there:
+            is_open = has_part or not (is_strict or (clock.has_am_pm and not other.is_uncertain))
+            is_readable = not (other.is_malformed or (other.has_h and lang == "en"))
+            if is_readable and clock.matches(other, is_open):
+                matched.append((clock, other))
+                there.remove(other)
+                break
         else:
             missing.append(clock)
     return TimeComparison(tuple(matched), tuple(missing), tuple(there))
 
 
 def correct_times(source: str, output: str, lang: str) -> str:
-    """A translation whose times are those of its source, where it is plain which is which."""
+    """Return the translation with the times of its source, where it is plain which is which."""
     found = compare_times(source, output, lang)
     if not found.missing:
         return output
-    placed = [c for c in found.extra if not c.is_bare_number]
-    sure = (
-        [c for c in found.missing if not c.is_uncertain],
-        [c for c in placed if not c.is_uncertain],
+    placed = [clock for clock in found.extra if not clock.is_bare_number]
+    sure, sure_placed = (
+        [clock for clock in clocks if not clock.is_uncertain] for clocks in (found.missing, placed)
     )
-    for missing, there in (sure, (found.missing, placed), (sure[0], placed)):
-        if len(missing) == len(there):
-            for right, wrong in reversed([*zip(missing, there, strict=True)]):
+    for missing, extra in ((sure, sure_placed), (found.missing, placed), (sure, placed)):
+        if len(missing) == len(extra):
+            for right, wrong in reversed([*zip(missing, extra, strict=True)]):
                 output = _replace_time(output, wrong, format_time(right, lang))
             return output
     return output
 
 
 def _replace_time(text: str, wrong: ClockTime, right: str) -> str:
-    """The text with another time in place of one; the article and the full stop stay right."""
+    """Put `right` in place of a time; the article before it and a full stop behind it fit it."""
     before, after = text[: wrong.start], text[wrong.end :]
     if text[wrong.end - 1] == "." and not after.strip():
         after = "." + after
     if before.endswith(("la ", "las ")):
-        is_one = re.match(r"1(?!\d)", right) is not None
-        before = re.sub(r"las? $", "la " if is_one else "las ", before)
+        before = re.sub(r"las? $", "la " if re.match(r"1(?!\d)", right) else "las ", before)
     return before + right + (after[1:] if right.endswith(".") and after[:1] == "." else after)

@@ -1,7 +1,7 @@
-"""Text to subword ids and back: one SentencePiece vocabulary for both languages.
+"""Turn text into subword ids and back, by one SentencePiece vocabulary for both languages.
 
-Byte fallback keeps every character, NFKC normalisation makes one of the ways to write it. The
-special ids stand in `config`. `words` groups pieces into the words that a person sees.
+Byte fallback keeps every character, and NFKC normalisation makes one of the ways to write it. The
+special ids stand in `config`. `group_words` makes the words that a person sees out of pieces.
 """
 
 import dataclasses
@@ -63,11 +63,10 @@ class Tokenizer:
         kind: Literal["unigram", "bpe"] = "unigram",
         tags: Sequence[str] = source_tags(("en", "es")),
     ) -> Self:
-        """Makes a vocabulary of `vocab_size` pieces out of sentences of both languages.
+        """Make a vocabulary of `vocab_size` pieces out of sentences of both languages.
 
-        `tags` become pieces that no text is cut into (see `tag`).
-        A unigram vocabulary gets fewer where the text holds no more. Text that cannot make one
-        of that size is a UserError.
+        `tags` become pieces that no text is cut into (see `tag_id`). A unigram vocabulary gets
+        fewer pieces where the text holds no more; UserError where the text holds too few.
         """
         model = io.BytesIO()
         try:
@@ -100,12 +99,12 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Reads a model file; raises FileNotFoundError, or ValueError where it is none."""
+        """Read a model file; FileNotFoundError, or ValueError where it is none."""
         return cls(Path(path).read_bytes())
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, special ones and bytes included."""
+        """The number of pieces, special ones and bytes included."""
         return int(self._processor.vocab_size())
 
     @functools.cached_property
@@ -125,38 +124,39 @@ class Tokenizer:
         return self.alphabet.issuperset(SLOTS)
 
     def tag_id(self, name: str) -> int:
-        """The id of a tag, which stands before a source; UserError where there is none."""
-        tag_id = int(self._processor.PieceToId(name))
-        if not self._processor.IsControl(tag_id):
+        """Return the id of a tag, which stands before a source; UserError where there is none."""
+        number = int(self._processor.PieceToId(name))
+        if not self._processor.IsControl(number):
             raise UserError(
                 f"expected a vocabulary with the piece {name}, as new ones have; "
                 "train without --tokenizer-model and --init, or name one that has it"
             )
-        return tag_id
+        return number
 
     def direction_tags(self, langs: Direction, served: Sequence[Direction]) -> list[int]:
-        """What a source begins with: the tag of the target where a model serves several."""
+        """Return the ids that a source begins with: the target's tag if a model serves several."""
         return [self.tag_id(target_tag(langs[1]))] if len(served) > 1 else []
 
     def split_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The tags that a source begins with, and the rest of it."""
+        """Return the tags that a source begins with, and the rest of it."""
         n_tags = 0
         while n_tags < len(ids) and self._processor.IsControl(int(ids[n_tags])):
             n_tags += 1
         return list(ids[:n_tags]), list(ids[n_tags:])
 
     def encode(self, text: str) -> list[int]:
-        """The likeliest segmentation, without special ids."""
+        """Return the ids of the likeliest segmentation, without special ids."""
         return list(self._processor.EncodeAsIds(text))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Encode each text, in less time than one by one."""
         return list(self._processor.Encode(list(texts), num_threads=1))
 
     def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
-        """One of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
+        """Draw one of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
 
-        Drawn from the generator given and from nothing else, so that training can be repeated.
-        A BPE vocabulary has no probabilities to sample by: UserError.
+        From `random` and nothing else, so that training can be repeated. UserError for a BPE
+        vocabulary, which has no probabilities.
         """
         try:
             best = self._processor.NBestEncodeAsIds(text, N_BEST)
@@ -169,17 +169,17 @@ class Tokenizer:
         return list(random.choices(best, weights)[0])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of some ids; special ids leave no trace."""
+        """Return the text of ids; special ids leave no trace."""
         return str(self._processor.DecodeIds([int(i) for i in ids if i != UNK_ID]))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Each id as it is written in the vocabulary."""
+        """Return each id as it is written in the vocabulary."""
         return tuple(self._processor.IdToPiece(int(i)) for i in ids)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Word:
-    """A word or a run of marks, and the pieces first to last (not included) that write it."""
+    """A word or a run of marks, written by the pieces from `first` up to `last`, not included."""
 
     text: str
     first: int
@@ -187,7 +187,7 @@ class Word:
 
 
 def group_words(pieces: Sequence[str]) -> tuple[Word, ...]:
-    """The words in order; a lone word boundary goes with the word that it opens.
+    """Return the words that pieces write; a lone word boundary goes with the word that it opens.
 
     A piece that writes parts of two words belongs to both, one of white space alone to none.
     """

@@ -20,8 +20,9 @@ from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES, is_in_target_language
 from transformer.text.names import find_person_names
 from transformer.text.patterns import is_message_syntax
-from transformer.text.placeholders import find_protected, overlapping
+from transformer.text.placeholders import find_protected
 from transformer.text.sentences import Segment
+from transformer.text.spans import overlapping
 from transformer.text.times import compare_times
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import conventions, preprocess
@@ -182,9 +183,8 @@ class GuardedTranslator(TextTranslator):
             found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
         spans = [*found]
         for run in self._foreign.finditer(text):
-            invisible = not unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")
-            if not invisible and not overlapping(*run.span(), found):
-                spans.append(run.span())
+            is_visible = unicodedata.normalize("NFKC", run[0]).strip("\u200d\ufe0f")
+            spans += [run.span()] * bool(is_visible and not overlapping(*run.span(), found))
         return sorted(spans)
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:

@@ -18,7 +18,8 @@ from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.decoding.decoder import Decoder, decoder_from_model, open_decoder
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.glossary import Glossary, TermSource, TermSpan
-from transformer.text.sentences import Segment, Span, split_long, split_sentences
+from transformer.text.sentences import Segment, split_long, split_sentences
+from transformer.text.spans import Span
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation.arguments import check_text, check_texts, search_config
 

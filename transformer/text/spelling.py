@@ -141,9 +141,12 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
         found = [word for i, word in enumerate(found) if not i or word.islower()]
     if known is None or not found:
         return 1.0, 0
-    words = [word.lower() for word in found]
-    n_common = sum(known.rank.get(word, N_COMMON_WORDS) < N_COMMON_WORDS for word in words)
-    return (n_common + sum(word in known for word in words)) / (2 * len(words)), len(words)
+    rank, others, least = known.rank, known.others, N_COMMON_WORDS
+    points = [
+        (rank.get(word, least) < least) + (word in rank or word in others)
+        for word in map(str.lower, found)
+    ]
+    return sum(points) / (2 * len(points)), len(points)
 
 
 def is_foreign(text: str, lang: str, share: float = MIN_KNOWN_SHARE) -> bool:

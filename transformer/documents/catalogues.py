@@ -85,9 +85,9 @@ def parse_xliff(text: str, options: Options) -> Parsed[str]:
             if _fill_target(file, start, end):
                 is_changed = True
                 continue
-            place, said = file.next_place(end), file.source(start + 1, end)
-            is_same = said == file.source(place + 1, file.end(place))
-            n_same += is_same and has_words(unescape(said))
+            place, source_text = file.next_place(end), file.source(start + 1, end)
+            is_same = source_text == file.source(place + 1, file.end(place))
+            n_same += is_same and has_words(unescape(source_text))
         if is_changed and code and not target and source:
             tag = file.tokens[head]
             name = "target-language" if tag.name == "file" else "trgLang"
@@ -120,9 +120,9 @@ def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
         target.source = f"{target.source.removesuffix('/>').rstrip()}>"
         _translate(file, place, span, "", "</target>")
     else:
-        own = tokens[place + 1 : file.end(place)]
-        is_copy = own == tokens[start + 1 : end] and not _UNTRANSLATED.isdisjoint(states)
-        if not is_copy and any(t.name != "mrk" and t.source.strip() for t in own):
+        inside = tokens[place + 1 : file.end(place)]
+        is_copy = inside == tokens[start + 1 : end] and not _UNTRANSLATED.isdisjoint(states)
+        if not is_copy and any(t.name != "mrk" and t.source.strip() for t in inside):
             return False
         file.clear(place + 1, file.end(place))
         _translate(file, place, span)
@@ -145,10 +145,10 @@ def parse_tmx(text: str, options: Options) -> Parsed[str]:
     for start, end in file.find("tu"):
         variants = {language_code(language(place)): (place, stop)
                     for place, stop in file.find("tuv", start=start, stop=end)}  # fmt: skip
-        own = options.source or next(iter(variants), "")
-        if own not in variants or options.target in variants:
+        code = options.source or next(iter(variants), "")
+        if code not in variants or options.target in variants:
             continue
-        place, stop = variants[own]
+        place, stop = variants[code]
         name = "xml:lang" if "xml:lang" in file.attributes(place) else "lang"
         head = replace_attributes(file.tokens[place].source, {name: target})
         _translate(file, stop, (place + 1, stop + 1), head)

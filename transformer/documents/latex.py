@@ -102,10 +102,10 @@ class _Reader:
         self.tokens: list[Token] = []
         self.notes: list[Unit] = []
 
-    def add(self, stop: int, kind: str, said: str | None = None) -> None:
+    def add(self, stop: int, kind: str, decoded: str | None = None) -> None:
         """Add what is between the last token and a place as a token."""
         if stop > self._end:
-            self.tokens.append(Token(self._text[self._end : stop], kind, "mark", said))
+            self.tokens.append(Token(self._text[self._end : stop], kind, "mark", decoded))
             self._end = stop
 
     def walk(self, nodes: Sequence[Any]) -> None:
@@ -120,8 +120,8 @@ class _Reader:
                 for number, piece in enumerate(_PARAGRAPH.split(self._text[self._end : stop])):
                     self.add(self._end + len(piece), "block" if number % 2 else "text")
             elif kind == "Specials":
-                said = _LIGATURES.get(node.specials_chars)
-                self.add(stop, "text" if said else "block", said)
+                decoded = _LIGATURES.get(node.specials_chars)
+                self.add(stop, "text" if decoded else "block", decoded)
             elif kind == "Math":
                 self.add(stop, "kept" if node.displaytype == "inline" else "block")
             elif kind == "Group":

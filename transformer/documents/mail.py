@@ -22,14 +22,12 @@ from transformer.documents.passages import (
     Options,
     Parsed,
     Unit,
-    has_words,
-    text_unit,
 )
 
 WIDTH = 72  # characters of the lines of a paragraph that was broken
 BROKEN = 50  # characters that a line has at least where its sentence goes on in the next
 _REPLY = re.compile(r"(?:(?:re|fwd?|rv|aw|tr)(?:\[\d+\])?:\s*)*", re.IGNORECASE)
-_LINE = re.compile(r"(?P<quoted>(?:[ \t]*>)*+[ \t]*+)(?P<said>[^\r\n]*+)(?P<end>\r?\n|\r|\Z)")
+_LINE = re.compile(r"(?P<quoted>(?:[ \t]*>)*+[ \t]*+)(?P<text>[^\r\n]*+)(?P<end>\r?\n|\r|\Z)")
 _ITEM = re.compile(r"(?:[-+*•]|\d{1,3}[.)]) ")
 _SIGNATURE = re.compile(r"-- ?")
 _BLANK = re.compile(r"\r?\n\r?\n")
@@ -45,10 +43,15 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
     if not {"from", "to", "subject", "date"} & {*map(str.lower, message.keys())}:
         raise UserError("expected an e-mail that begins with From:, To:, Subject: or Date:")
     newline = "\r\n" if "\r\n" in source else "\n"
-    units, subject_edits = _subject(message, source, newline)
-    edits: list[Callable[[], Iterable[_Edit]]] = [subject_edits]
-    forwarded = {id(own) for part in message.walk() if part.get_content_maintype() == "message"
-                 for own in [*part.walk()][1:]}  # fmt: skip
+    raw = message["Subject"] or ""
+    subject = _parse_subject(raw, newline)
+    start = source.find(raw, re.search(r"(?mi)^subject:|\Z", source).end())  # type: ignore[union-attr]
+    units, edits = list[Unit](), list[Callable[[], Iterable[_Edit]]]()
+    if subject.units and start >= 0:
+        units += subject.units
+        edits.append(lambda: [(start, start + len(raw), subject.render())])
+    forwarded = {id(inner) for part in message.walk() if part.get_content_maintype() == "message"
+                 for inner in [*part.walk()][1:]}  # fmt: skip
     place = 0
     for part in message.walk():
         place, header, body = _locate(part, source, place)
@@ -65,7 +68,7 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
 
     def render() -> bytes:
         parts, end = list[str](), 0
-        new = [edit for own in edits for edit in own()]
+        new = [edit for part_edits in edits for edit in part_edits()]
         for start, stop, written in sorted(new, key=lambda edit: edit[:2]):
             parts += [source[end:start], written]
             end = stop
@@ -74,27 +77,20 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
     return Parsed(units, render)
 
 
-def _subject(
-    message: Message, source: str, newline: str
-) -> tuple[list[Unit], Callable[[], list[_Edit]]]:
-    """Return the unit of the subject, if it has words, and a function that returns its edit."""
-    raw = message["Subject"] or ""
-    start = source.find(raw, re.search(r"(?mi)^subject:|\Z", source).end())  # type: ignore[union-attr]
-    said = str(make_header(decode_header(raw)))
-    reply = _REPLY.match(said)[0]  # type: ignore[index]
-    subject = written = said[len(reply) :]
+def _parse_subject(raw: str, newline: str) -> Parsed[str]:
+    """Parse the value of a Subject field, without the signs of an answer in front of it."""
+    subject = str(make_header(decode_header(raw)))
+    reply = _REPLY.match(subject)[0]  # type: ignore[index]
 
-    def set_text(text: str) -> None:
-        nonlocal written
-        written = text
+    def escape(text: str) -> str:
+        text = reply + text
+        is_ascii = text.isascii()
+        return text if is_ascii else Header(text, "utf-8", 76, "Subject").encode(linesep=newline)
 
-    def edits() -> list[_Edit]:
-        header = reply + written
-        if not header.isascii():
-            header = Header(header, "utf-8", 76, "Subject").encode(linesep=newline)
-        return [(start, start + len(raw), header)] if written != subject else []
-
-    return [text_unit(subject, set_text)] if has_words(subject) and start >= 0 else [], edits
+    edits = TextEdits(raw)
+    content = InlineContent([(subject[len(reply) :], False, Verbatim())])
+    edits.translate_inline(0, len(raw), content, escape)
+    return edits.parsed()
 
 
 def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
@@ -160,17 +156,17 @@ def _parse_plain(text: str) -> Parsed[str]:
     groups: list[list[re.Match[str]]] = []
     for line in _LINE.finditer(text):
         last = groups[-1][-1] if groups else line
-        continues = len(last["said"]) >= BROKEN and last["quoted"] == line["quoted"]
-        if groups and continues and line["said"] and not _ITEM.match(line["said"]):
+        continues = len(last["text"]) >= BROKEN and last["quoted"] == line["quoted"]
+        if groups and continues and line["text"] and not _ITEM.match(line["text"]):
             groups[-1].append(line)
         else:
             groups.append([line])
-        if _SIGNATURE.fullmatch(line["said"]) and not line["quoted"].strip():
+        if _SIGNATURE.fullmatch(line["text"]) and not line["quoted"].strip():
             break
     edits = TextEdits(text)
     for group in groups:
-        said = " ".join(line["said"].strip() for line in group)
-        content = InlineContent([(said, False, Verbatim(said))])
+        paragraph = " ".join(line["text"].strip() for line in group)
+        content = InlineContent([(paragraph, False, Verbatim())])
         edits.translate_inline(
             group[0].start(), group[-1].end(), content, partial(_render_paragraph, group)
         )

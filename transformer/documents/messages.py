@@ -79,7 +79,7 @@ def _structure(pieces: Sequence[_Piece]) -> list[list[str]]:
             structure += [[piece.source], []]
         elif piece.kind == "placeholder":
             structure[-1].append(piece.source)
-    return [sorted(own) for own in structure]
+    return [sorted(sources) for sources in structure]
 
 
 def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | None:
@@ -95,7 +95,7 @@ def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | No
     is_doubled = "''" in plain or ("'" not in plain and bool(ICU_ARGUMENT.search(text)))
 
     def set_sentence(
-        own: Sequence[_Piece], content: InlineContent[_Piece], number: int, marked: MarkedText
+        sentence: Sequence[_Piece], content: InlineContent[_Piece], number: int, marked: MarkedText
     ) -> None:
         for _, parts in content.render(marked):
             written = ""
@@ -105,21 +105,23 @@ def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | No
                 elif is_doubled:
                     written += part.replace("'", "''")
                 else:
-                    is_end = i == len(parts) and own[-1] is pieces[-1]
+                    is_end = i == len(parts) and sentence[-1] is pieces[-1]
                     written += _OPENING_QUOTE[is_end].sub("''", part)
-            for piece in own:
+            for piece in sentence:
                 piece.source = ""
-            own[0].source = written
+            sentence[0].source = written
         if number == len(units):
             message = "".join(piece.source for piece in pieces)
             set_text(message if _structure(_parse(message)) == structure else text)
 
     for is_syntax, group in groupby(pieces, lambda piece: piece.kind == "syntax"):
-        own = [] if is_syntax else [*group]
+        sentence = [] if is_syntax else [*group]
         content = InlineContent(
             (piece.source.replace("''", "'") if piece.kind == "text" else None, False, piece)
-            for piece in own
+            for piece in sentence
         )
         if content.passage.is_translatable:
-            units.append((content.passage, partial(set_sentence, own, content, len(units) + 1)))
+            units.append(
+                (content.passage, partial(set_sentence, sentence, content, len(units) + 1))
+            )
     return units

@@ -108,9 +108,9 @@ def parse_strings(text: str, options: Options) -> Parsed[str]:
             raise UserError(f'line {line}: expected strings as "key" = "value"; got {rest[:30]!r}')
         place = entry.end()
         if source := entry["value"]:
-            said = _APPLE_ESCAPE.sub(_decode_escape, source[1:-1].replace("\r\n", "\n"))
+            decoded = _APPLE_ESCAPE.sub(_decode_escape, source[1:-1].replace("\r\n", "\n"))
             start, stop = entry.span("value")
-            edits.translate(start + 1, stop - 1, said, partial(_escape, '\\"\n\t'))
+            edits.translate(start + 1, stop - 1, decoded, partial(_escape, '\\"\n\t'))
     return edits.parsed()
 
 
@@ -135,8 +135,8 @@ def parse_ini(text: str, options: Options) -> Parsed[str]:
         for key in section:
             value = section[key]
             quote = value[0] if len(value) > 1 and value[0] == value[-1] in "\"'" else ""
-            said = value[1:-1] if quote else value
-            units += text_units(said, partial(set_option, section, key, said, quote))
+            decoded = value[1:-1] if quote else value
+            units += text_units(decoded, partial(set_option, section, key, decoded, quote))
     return Parsed(units, lambda: str(config).removeprefix(head).replace("\n", newline))
 
 
@@ -179,11 +179,12 @@ def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbati
     pieces: list[tuple[str | None, str]] = []  # what it says, if it is text, and its source
     end = node.start_byte + 1
     for child in node.named_children:
-        own = said = text[child.start_byte : child.end_byte]
+        source = decoded = text[child.start_byte : child.end_byte]
         if child.type == "escape_sequence":
-            said = own[1:] if node.type == "string" else _PHP_ESCAPE.sub(_decode_escape, own)
+            is_plain = node.type == "string"
+            decoded = source[1:] if is_plain else _PHP_ESCAPE.sub(_decode_escape, source)
         is_text = child.type in ("string_content", "escape_sequence")
-        pieces += [(None, text[end : child.start_byte]), (said if is_text else None, own)]
+        pieces += [(None, text[end : child.start_byte]), (decoded if is_text else None, source)]
         end = child.end_byte
     pieces.append((None, text[end : node.end_byte - 1]))
     for is_code, group in groupby(filter(lambda p: p[1], pieces), lambda piece: piece[0] is None):
@@ -191,8 +192,8 @@ def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbati
         if is_code:
             yield None, False, Verbatim("".join(source for _, source in parts))
             continue
-        said = "".join(said or "" for said, _ in parts)
-        for number, part in enumerate(_PHP_PLACEHOLDER.split(said)):
+        decoded = "".join(decoded or "" for decoded, _ in parts)
+        for number, part in enumerate(_PHP_PLACEHOLDER.split(decoded)):
             yield (None if number % 2 else part), False, Verbatim(part)
 
 
@@ -219,17 +220,17 @@ def _translate_pattern(edits: TextEdits, text: str, pattern: Any) -> None:
         return getattr(getattr(element, "expression", None), "variants", None) or []
 
     for is_selection, group in groupby(pattern.elements, lambda element: bool(variants(element))):
-        own = [*group]
+        elements = [*group]
         if is_selection:
-            for variant in (variant for element in own for variant in variants(element)):
+            for variant in (variant for element in elements for variant in variants(element)):
                 _translate_pattern(edits, text, variant.value)
             continue
         content = InlineContent(
             (getattr(e, "value", None), False, Verbatim(text[e.span.start : e.span.end]))
-            for e in own
+            for e in elements
         )
         escape = partial(_escape_fluent, "\r\n" if "\r\n" in text else "\n")
-        edits.translate_inline(own[0].span.start, own[-1].span.end, content, escape)
+        edits.translate_inline(elements[0].span.start, elements[-1].span.end, content, escape)
 
 
 def _escape_fluent(newline: str, text: str) -> str:

@@ -113,8 +113,8 @@ def _inline(node: Any, text: str, places: list[int]) -> list[Token]:
     def add(stop: int, kind: str) -> None:
         nonlocal end
         if stop > end:
-            said = re.sub(r"\\(\S)", r"\1", source[end:stop]) if kind == "text" else None
-            tokens.append(Token(text[places[end] : places[stop]], kind, "mark", said))
+            decoded = re.sub(r"\\(\S)", r"\1", source[end:stop]) if kind == "text" else None
+            tokens.append(Token(text[places[end] : places[stop]], kind, "mark", decoded))
         end = stop
 
     for child in node.children:

@@ -129,15 +129,15 @@ def parse_substation(text: str, options: Options, kind: str = "ass") -> Parsed[s
         raise UserError("expected subtitles, with lines as Dialogue: 0,0:00:01.00,0:00:02.00,...")
     cues, lines = list[_Cue](), _LINE.finditer(text)
     for event in events:
-        said = event.text.rstrip()
+        speech = event.text.rstrip()
         for line in lines:
-            if line[0].lstrip().startswith(f"{event.type}:") and line[0].rstrip().endswith(said):
+            if line[0].lstrip().startswith(f"{event.type}:") and line[0].rstrip().endswith(speech):
                 break
         else:
             raise UserError(f"expected {event.type}: in a line of its own")
         stop = line.start() + len(line[0].rstrip())
         if not (event.is_comment or event.effect or _KARAOKE.search(event.text)):
-            cues.append((stop - len(said), stop, f"{event.style},{event.name}"))
+            cues.append((stop - len(speech), stop, f"{event.style},{event.name}"))
     return _parse_cues(text, cues, _ASS)
 
 
@@ -161,12 +161,12 @@ def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]
     for start, stop, voice in cues:
         parts.append(text[end:start])
         speeches.append([])
-        for said in _split_speakers(text[start:stop], syntax):
-            body = said
+        for speech in _split_speakers(text[start:stop], syntax):
+            body = speech
             while (shorter := body.rstrip().removesuffix(syntax.newline)) != body:
                 body = shorter
             speeches[-1].append(_parse_speech(len(parts), body, syntax, voice))
-            parts += [body, said[len(body) :]]
+            parts += [body, speech[len(body) :]]
         end = stop
     parts.append(text[end:])
     units = [unit for group in _sentences(speeches) for unit in _unit(group, parts, syntax)]
@@ -175,26 +175,26 @@ def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]
 
 def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
     """Yield what each says in a cue: the next begins with a dash; a caption in front is apart."""
-    own, start = "", 0
+    speech, start = "", 0
     for end in [*(match.end() for match in syntax.line_end.finditer(cue)), len(cue)]:
         line, start = cue[start:end], end
-        if own and _SPEAKER.match(unescape(syntax.tag.sub("", line))):
-            yield own
-            own = ""
-        caption = None if own else _CAPTION.match(line)
+        if speech and _SPEAKER.match(unescape(syntax.tag.sub("", line))):
+            yield speech
+            speech = ""
+        caption = None if speech else _CAPTION.match(line)
         if caption and end - len(line) + caption.end() < len(cue.rstrip()):
             is_alone = not syntax.line_end.sub("", line[caption.end() :])
             cut = len(line) if is_alone else caption.end()
             yield line[:cut]
             line = line[cut:]
-        own += line
-    if own:
-        yield own
+        speech += line
+    if speech:
+        yield speech
 
 
-def _parse_speech(index: int, said: str, syntax: _Syntax, voice: str) -> _Speech:
+def _parse_speech(index: int, text: str, syntax: _Syntax, voice: str) -> _Speech:
     """Parse lines: tags around all of it stay, and pairs of tags around some of it are marks."""
-    pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(said)))
+    pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(text)))
     opened: list[int] = []
     pairs: dict[int, int] = {}
     for i in range(1, len(pieces), 2):
@@ -231,16 +231,16 @@ def _parse_speech(index: int, said: str, syntax: _Syntax, voice: str) -> _Speech
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
     """Yield the speeches that are one sentence."""
     group: list[_Speech] = []
-    for speeches in filter(None, cues):
-        length = sum(len(speech.text) for speech in group)
-        continues = len(speeches) == 1 and group and group[-1].continues_in(speeches[0])
-        if continues and length < MAX_SENTENCE:
-            group.append(speeches[0])
-            continue
-        if group:
-            yield group
-        yield from ([speech] for speech in speeches[:-1])
-        group = [speeches[-1]]
+    for speeches in cues:
+        for speech in speeches:
+            length = sum(len(each.text) for each in group)
+            is_short = group and len(speeches) == 1 and length < MAX_SENTENCE
+            if is_short and group[-1].continues_in(speech):
+                group.append(speech)
+                continue
+            if group:
+                yield group
+            group = [speech]
     if group:
         yield group
 
@@ -255,22 +255,22 @@ def _unit(group: Sequence[_Speech], parts: list[str], syntax: _Syntax) -> Iterat
         for start, speech in zip(starts, group, strict=False)
         for a, b in speech.content.passage.marks
     ]
-    tags = [own for speech in group for own in speech.content.marked]
+    tags = [pair for speech in group for pair in speech.content.marked]
     placeholders = group[0].content.placeholders
 
     def set_marked(marked: MarkedText) -> None:
-        said = plain_text(marked)
-        if said == text:
+        translation = plain_text(marked)
+        if translation == text:
             return
         if group[0].lead[-1:] in (".", "…") and text[0].islower():
-            said = said[:1].lower() + said[1:]
+            translation = translation[:1].lower() + translation[1:]
             marked = [(marked[0][0][:1].lower() + marked[0][0][1:], marked[0][1]), *marked[1:]]
         stops = [*itertools.accumulate(len(piece) for piece, _ in marked)]
-        spans = _divide(said, [speech.lines for speech in group])
+        spans = _divide(translation, [speech.lines for speech in group])
         for speech, lines in zip(group, spans, strict=True):
             shown = syntax.newline.join(
                 "".join(_render_line(marked, stops, line, tags, syntax.is_vtt))
-                for line in _rewrap(said, lines)
+                for line in _rewrap(translation, lines)
             )
             shown = _PLACEHOLDER.sub(lambda m: placeholders.get(unescape(m[0]), (m[0],))[0], shown)
             parts[speech.index] = speech.around[0] + shown + speech.around[1]
@@ -313,12 +313,12 @@ def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
     if all(b - a <= MAX_LINE for a, b in lines):
         return [*lines]
     start, stop = lines[0][0], lines[-1][1]
-    said = text[start:stop]
-    n_lines = len(_wrap(said, MAX_LINE))
-    widths = range(max(1, len(said) // n_lines), MAX_LINE)
-    width = next((w for w in widths if len(_wrap(said, w)) <= n_lines), MAX_LINE)
+    cue = text[start:stop]
+    n_lines = len(_wrap(cue, MAX_LINE))
+    widths = range(max(1, len(cue) // n_lines), MAX_LINE)
+    width = next((w for w in widths if len(_wrap(cue, w)) <= n_lines), MAX_LINE)
     spans, end = [], start
-    for line in _wrap(said, width):
+    for line in _wrap(cue, width):
         begin = text.index(line, end)
         end = begin + len(line)
         spans.append((begin, end))

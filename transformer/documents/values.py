@@ -59,21 +59,21 @@ def parse_table(text: str, options: Options, delimiter: str = "") -> Parsed[str]
     for match in cell.finditer(text):
         value, end = match.groups()
         is_quoted = len(value) > 1 and value[0] == value[-1] == '"'
-        said = value[1:-1].replace('""', '"') if is_quoted else value
-        rows[-1].append((*match.span(1), said, is_quoted))
+        decoded = value[1:-1].replace('""', '"') if is_quoted else value
+        rows[-1].append((*match.span(1), decoded, is_quoted))
         if end != delimiter:
             rows.append([])
-    names = [said.strip() for *_, said, _ in rows[0]]
+    names = [decoded.strip() for *_, decoded, _ in rows[0]]
     places = {str(i): i for i in range(1, len(names) + 1)} | {n: i for i, n in enumerate(names, 1)}
     _check_known("columns", names, [name for name in options.columns if name not in places])
     columns = {places[name] for name in options.columns} or range(1, len(text) + 2)
-    cells = (said for row in rows[1:] for *_, said, _ in row)
+    cells = (decoded for row in rows[1:] for *_, decoded, _ in row)
     edits = TextEdits(text)
     for row in rows[1 if options.columns or _is_header(names, cells) else 0 :]:
-        for column, (start, stop, said, is_quoted) in enumerate(row, 1):
+        for column, (start, stop, decoded, is_quoted) in enumerate(row, 1):
             if column in columns:
-                escape = functools.partial(_escape_cell, said, is_quoted, delimiter)
-                edits.translate(start, stop, said, escape)
+                escape = functools.partial(_escape_cell, decoded, is_quoted, delimiter)
+                edits.translate(start, stop, decoded, escape)
     return edits.parsed()
 
 
@@ -161,11 +161,11 @@ def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
         key, value = stack.pop()
         if isinstance(value, JSONObject):
             names = {name for name, _ in value}
-            for name, own in value:
+            for name, item in value:
                 stem = name.removesuffix("_other")
                 is_plural = stem != name and f"{stem}_one" in names and f"{stem}_many" not in names
-                if is_plural and isinstance(own, JSONString):
-                    own.missing_form = f"{stem}_many"
+                if is_plural and isinstance(item, JSONString):
+                    item.missing_form = f"{stem}_many"
             stack += value[::-1]
         elif isinstance(value, list):
             stack += [(key, each) for each in value[::-1]]
@@ -218,11 +218,11 @@ def parse_yaml(text: str, options: Options) -> Parsed[str]:
     for key, node in sorted(nodes, key=lambda named: named[1].start_mark.index):
         start, stop = node.start_mark.index, node.end_mark.index
         start = _PROPERTIES.match(text, start, stop).end()  # type: ignore[union-attr]
-        said = node.value.replace(_MASK, ":")
-        is_symbol = not node.style and said[:1] == ":" and said[1:].isidentifier()  # of Ruby
-        if start >= edits.end and not is_symbol and _is_selected(key, said, options.columns):
+        decoded = node.value.replace(_MASK, ":")
+        is_symbol = not node.style and decoded[:1] == ":" and decoded[1:].isidentifier()  # of Ruby
+        if start >= edits.end and not is_symbol and _is_selected(key, decoded, options.columns):
             escape = functools.partial(_escape_scalar, text[start:stop], node.style)
-            edits.translate(start, stop, said, escape)
+            edits.translate(start, stop, decoded, escape)
     return edits.parsed(Metadata(source))
 
 

@@ -25,7 +25,7 @@ SETTINGS = {
     "d-model": 64, "n-heads": 2, "n-encoder-layers": 1, "n-decoder-layers": 1, "d-ff": 128,
     "vocab-size": 500, "max-len": 200, "batch-tokens": 600, "warmup": 10, "max-steps": N_STEPS,
     "ema": 0.9, "log-every": 1, "eval-every": 1000, "save-every": 4, "average": 0,
-    "precision": "float32",
+    "precision": "float32", "loader-workers": 2,
 }  # fmt: skip
 
 
@@ -42,14 +42,15 @@ def run_training(flags: list[str], log: Path) -> None:
 class TrainingRun:
     """A run that is started, killed and continued with the same settings; it writes to `log`."""
 
-    def __init__(self, run: Path, folder: Path) -> None:
+    def __init__(self, run: Path, folder: Path, **settings: object) -> None:
         """Prepare a run in the folder `run`; the corpus, log and cache lie in `folder`."""
         corpus = folder / "corpus.tsv"
         if not corpus.exists():
             lines = (ROOT / "data" / "train.tsv").read_text(encoding="utf-8").splitlines(True)
             corpus.write_text("".join(lines[:500]), encoding="utf-8")
         self.run, self.log = run, folder / f"{run.name}.log"
-        flags = SETTINGS | {"train": corpus, "cache": folder / "cache", "output": run}
+        flags = SETTINGS | settings
+        flags |= {"train": corpus, "cache": folder / "cache", "output": run}
         self._flags = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
         # A fork of a process that has the imports behind it begins at once.
         self._context = multiprocessing.get_context("forkserver")
@@ -96,9 +97,9 @@ class TrainingRun:
 
 
 def run(options: Options) -> Iterator[Check]:
-    """Let a run train undisturbed, then others that must end like it."""
+    """Let a run train undisturbed, without loader workers, then others that must end like it."""
     folder, rng = options.folder, random.Random(options.seed)
-    undisturbed = TrainingRun(folder / "undisturbed", folder)
+    undisturbed = TrainingRun(folder / "undisturbed", folder, **{"loader-workers": 0})
     undisturbed.finish()
     expected = undisturbed.state()
     for n, in_save in ((N_KILLS, False), (N_IN_SAVE, True)):

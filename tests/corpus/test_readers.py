@@ -262,7 +262,7 @@ def test_windows_1252_is_recognised_and_the_message_says_how_to_convert_it(tmp_p
     assert list(read_pairs(f"{tmp_path}/utf-8.tsv", *ES_EN))[1] == ("Mañana sí.", "Tomorrow yes.")
     bad_rows: list[str] = []
     assert list(read_pairs(str(path), *ES_EN, bad_rows)) == [("Si", "If")]
-    assert "line 3: expected UTF-8 text" in bad_rows[0]
+    assert "line 3: expected UTF-8 text, got what reads like Windows-1252" in bad_rows[0]
 
 
 def test_utf_16_that_ends_in_half_a_character_is_an_error(tmp_path: Path) -> None:

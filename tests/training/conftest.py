@@ -16,8 +16,8 @@ from tests.training.runs import (
     SETTINGS,
     Pairs,
     Start,
-    forget_accelerator,
     prepare_pairs,
+    reset_accelerator,
 )
 from transformer.config import ModelConfig, TrainConfig
 from transformer.corpus.prepared import PreparedCorpus
@@ -47,9 +47,9 @@ def one_cpu_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def new_accelerator() -> Iterator[None]:
     """Each test chooses its precision anew, and leaves none behind."""
-    forget_accelerator()
+    reset_accelerator()
     yield
-    forget_accelerator()
+    reset_accelerator()
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,7 @@ def start(phrases: Pairs, phrase_tokenizer: Tokenizer) -> Start:
         resume_from: Path | None = None,
         **changes: Any,
     ) -> Trainer:
-        forget_accelerator()
+        reset_accelerator()
         config = TrainConfig(**{**SETTINGS, **changes})
         data = data or prepare_pairs(phrases[:N_PAIRS], phrase_tokenizer)
         accelerator = runtime.make_accelerator(config, folder)

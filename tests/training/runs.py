@@ -37,7 +37,7 @@ Start = Callable[..., Trainer]
 Pairs = list[tuple[str, str]]
 
 
-def forget_accelerator() -> None:
+def reset_accelerator() -> None:
     """Lets the next Accelerator choose its precision anew."""
     AcceleratorState._reset_state(reset_partial_state=True)
     GradientState._reset_state()
@@ -106,7 +106,7 @@ def command(corpus: Path, output: Path, **changes: object) -> list[str]:
     return list(itertools.chain(*flags))
 
 
-def started(flags: list[str], log: Path) -> BaseProcess:
+def start_process(flags: list[str], log: Path) -> BaseProcess:
     """scripts/train.py in a process of its own, which has the imports behind it; it writes a log.
 
     It is forked of one that has nothing else, so that it begins at once.

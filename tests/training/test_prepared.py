@@ -53,17 +53,17 @@ def test_it_trains_as_the_text_does_without_text_and_network(
 ) -> None:  # fmt: skip
     assert main("text", dev=dev) == 0
 
-    def refuse(*_: object) -> None:
+    def fail(*_: object) -> None:
         raise AssertionError("a connection")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect", fail)
     prepared = ["--prepared", str(folder)]
     assert main("carried-run", *prepared, train=None, cache=tmp_path / "none") == 0
     assert losses(tmp_path / "carried-run") == losses(tmp_path / "text") != []
     assert not (tmp_path / "none").exists()
 
 
-def refused(capsys: pytest.CaptureFixture[str], code: int) -> str:
+def error_line(capsys: pytest.CaptureFixture[str], code: int) -> str:
     assert code == 2
     (line,) = capsys.readouterr().err.strip().splitlines()[-1:]
     return line
@@ -82,7 +82,7 @@ def test_what_does_not_fit_the_folder_is_one_line(
     folder: Path, main: Callable[..., int], capsys: pytest.CaptureFixture[str],
     changes: dict[str, object], more: tuple[str, ...], told: str,
 ) -> None:  # fmt: skip
-    assert told in refused(capsys, main("run", "--prepared", str(folder), *more, **changes))
+    assert told in error_line(capsys, main("run", "--prepared", str(folder), *more, **changes))
 
 
 def test_a_damaged_or_strange_folder_is_one_line(
@@ -92,11 +92,11 @@ def test_a_damaged_or_strange_folder_is_one_line(
     content = bytearray(tokens.read_bytes())
     content[len(content) // 2] ^= 1
     tokens.write_bytes(content)
-    said = refused(capsys, main("run", "--prepared", str(folder), train=None))
+    said = error_line(capsys, main("run", "--prepared", str(folder), train=None))
     assert "damaged or cut short" in said
-    said = refused(capsys, main("run", "--prepared", str(tmp_path), train=None))
+    said = error_line(capsys, main("run", "--prepared", str(tmp_path), train=None))
     assert "made by train.py --prepare-only" in said
-    assert "name it with --prepared" in refused(capsys, main("run", "--prepare-only"))
+    assert "name it with --prepared" in error_line(capsys, main("run", "--prepare-only"))
 
 
 def test_weights_may_be_others_than_at_the_preparation(

@@ -23,7 +23,7 @@ from tests.training.runs import (
     SCRIPT,
     averaged_gradients,
     command,
-    started,
+    start_process,
     state,
     wait_for_records,
 )
@@ -124,7 +124,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
     moments = sorted(random.sample(range(5, 70), 2))
     for sent, moment in zip((signal.SIGKILL, signal.SIGTERM), moments, strict=True):
         n_before = len(read_metrics(killed))  # one more: it is this process that trains
-        process = started(command(corpus, killed, **flags), log)
+        process = start_process(command(corpus, killed, **flags), log)
         wait_for_records(process, killed, max(moment, n_before + 1))
         time.sleep(random.random() / 100)
         os.kill(process.pid or 0, sent)
@@ -142,7 +142,7 @@ def test_a_second_training_in_the_folder_names_the_first_and_leaves_it_alone(
 ) -> None:
     run = tmp_path / "run"
     flags = {"max_steps": 100_000, "log_every": 1, "save_every": 100_000}
-    first = started(command(corpus, run, **flags), tmp_path / "log")
+    first = start_process(command(corpus, run, **flags), tmp_path / "log")
     try:
         wait_for_records(first, run, 3)
         assert script(command(corpus, run, **flags)) == 2

@@ -39,7 +39,6 @@ TEXT_SUFFIXES = (".txt", ".txt.gz", ".parquet")
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which JSON can spell
 DELIMITERS = ",;\t"  # of a .csv file
-SAMPLE_BYTES = 2**16  # by which an encoding is guessed
 DEFAULT_COLUMNS = ColumnConfig()
 
 
@@ -86,13 +85,15 @@ def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 is_ascii = is_ascii and line.isascii()
             except UnicodeDecodeError as error:
-                place, line = f"{path}, line {number}: expected UTF-8 text", ""
-                if bad_rows is None and is_ascii and is_windows_1252(raw + file.read(SAMPLE_BYTES)):
-                    raise UserError(
-                        f"{place}, got what reads like Windows-1252 (Latin-1). Convert the file: "
+                line, message = "", f"{path}, line {number}: expected UTF-8 text"
+                if is_ascii and is_windows_1252(raw):
+                    message += (
+                        ", got what reads like Windows-1252 (Latin-1). Convert the file: "
                         f"iconv -f windows-1252 -t utf-8 {path} > utf-8{path.suffix}"
-                    ) from error
-                _skip_or_raise(f"{place}: {error}", bad_rows)
+                    )
+                    if bad_rows is None:  # and no BadRowError, as the whole file is concerned
+                        raise UserError(message) from error
+                _skip_or_raise(f"{message} ({error})", bad_rows)
             if number == 1 and 3 * raw.count(0) > len(raw):
                 raise UserError(f"expected UTF-8 text in {path}, got UTF-16: save it as UTF-8")
             yield line.removesuffix("\n").removesuffix("\r")

@@ -126,39 +126,31 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     }  # fmt: skip
     end = {name: tensor.clone() for name, tensor in after.model.state_dict().items()}
 
-    def scores(share: float) -> Scores:
-        after.model.load_state_dict(interpolate(start, end, share))
-        return {name: dev.scores(after.model).get("bleu", 0.0) for name, dev in sets.items()}
-
-    by_share: dict[float, Scores] = {}
+    results: dict[float, Scores] = {}
     for share in (0.0, *SHARES):
-        by_share[share] = scores(share)
-        line = ", ".join(f"{name} {value:.1f}" for name, value in by_share[share].items())
+        after.model.load_state_dict(interpolate(start, end, share))
+        results[share] = {n: dev.scores(after.model).get("bleu", 0.0) for n, dev in sets.items()}
+        line = ", ".join(f"{name} {bleu:.1f}" for name, bleu in results[share].items())
         logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, line)
-    best = choose_share(by_share)
-    if by_share[best]["own"] <= by_share[0.0]["own"]:
+    best = choose_share(results)
+    gains = {name: (bleu, results[best][name]) for name, bleu in results[0.0].items()}
+    if gains["own"][1] <= gains["own"][0]:
         logger.warning("the own text is translated no better than before: more of it may help")
-    card = (run.output / LAST / MODEL_CARD).read_text(encoding="utf-8")
+    card = _card((run.output / LAST / MODEL_CARD).read_text(encoding="utf-8"), run, gains, best)
     weights.save(
         run.output / BEST, interpolate(start, end, best), after.model.config, after.tokenizer,
-        after.directions, _card(card, run, by_share, best), ({}, dataclasses.asdict(result.state)),
+        after.directions, card, ({}, dataclasses.asdict(result.state)),
     )  # fmt: skip
-    outcome = {
-        "step": result.state.step,
-        "share": best,
-        "before": by_share[0.0],
-        "after": by_share[best],
-    }
+    outcome = {"step": result.state.step, "share": best,
+               "before": results[0.0], "after": results[best]}  # fmt: skip
     write_text(path, json.dumps(outcome, indent=2) + "\n")
-    line = ", ".join(
-        f"{n} {bleu:.1f} -> {by_share[best][n]:.1f}" for n, bleu in by_share[0.0].items()
-    )
+    line = ", ".join(f"{name} {old:.1f} -> {new:.1f}" for name, (old, new) in gains.items())
     logger.info("BLEU before and after: %s; %s", line, run.output / BEST)
 
 
-def choose_share(by_share: Mapping[float, Scores]) -> float:
+def choose_share(results: Mapping[float, Scores]) -> float:
     """Return the smallest share of the new weights with MIN_GAIN; without a gain, the best one."""
-    gains = {share: by_share[share]["own"] - by_share[0.0]["own"] for share in SHARES}
+    gains = {share: results[share]["own"] - results[0.0]["own"] for share in SHARES}
     most = max(gains.values())
     return next(s for s in SHARES if gains[s] >= (MIN_GAIN * most if most > 0 else most))
 
@@ -170,12 +162,14 @@ def interpolate(
     return {name: start[name].lerp(tensor, share) for name, tensor in end.items()}
 
 
-def _card(card: str, run: TrainRequest, by_share: Mapping[float, Scores], best: float) -> str:
-    """Add to a model card what fine-tuning gained and lost."""
-    rows = [f"| {n} | {bleu:.1f} | {by_share[best][n]:.1f} |" for n, bleu in by_share[0.0].items()]
+def _card(
+    card: str, run: TrainRequest, gains: Mapping[str, tuple[float, float]], share: float
+) -> str:
+    """Return a model card with a section on fine-tuning: BLEU before and after of each set."""
+    rows = [f"| {name} | {before:.1f} | {after:.1f} |" for name, (before, after) in gains.items()]
     section = "\n".join([
         "## Fine-tuned", "",
-        f"From {run.init}, with {100 * best:.0f} % of the new weights, the rest of those before:",
+        f"From {run.init}, with {100 * share:.0f} % of the new weights, the rest of those before:",
         "the least that has two thirds of the gain on the own development set. BLEU, greedy:", "",
         "| set | before | after |", "|---|---|---|", *rows, "", "",
     ])  # fmt: skip

@@ -103,8 +103,8 @@ def train(request: TrainRequest) -> TrainResult:
 
     Of several processes only the first writes and logs. A UserError says what the user can fix.
     """
-    limits = ("max_steps", "max_epochs", "max_minutes", "patience")
-    if not any(getattr(request.config, name) for name in limits):
+    config = request.config
+    if not (config.max_steps or config.max_epochs or config.max_minutes or config.patience):
         raise UserError(
             "expected a limit: --max-steps, --max-epochs, --max-minutes or --patience; got none"
         )
@@ -112,7 +112,7 @@ def train(request: TrainRequest) -> TrainResult:
     if folder:
         request = _fill_from_folder(request, folder)
     initial, model = _load_model(request)
-    accelerator = make_accelerator(request.config, request.output)
+    accelerator = make_accelerator(config, request.output)
     is_main = accelerator.is_main_process
     with lock_folder(request.output) if is_main else contextlib.nullcontext():
         if not is_main:
@@ -164,7 +164,10 @@ def _prepare_text(
     data = prepare(
         sources, held_out, request.directions, request.corpus, model, request.cache, tokenizer
     )
-    _log_corpus(data)
+    for source in data.report["sources"]:
+        logger.info("corpus %s: %s", source["spec"], format_counts(source["counts"]))
+    for message, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
+        logger.warning("skipped: %s", message)
     return data
 
 
@@ -227,7 +230,7 @@ def _train(
         for module in (trainer.model, trainer.averaged):
             module.load_state_dict(start)
     if trainer.resume(request.resume_from):
-        logger.info("going on from step %d of %s", trainer.state.step, request.output)
+        logger.info("resuming at step %d of %s", trainer.state.step, request.output)
     n_weights = sum(p.numel() for p in trainer.model.parameters())
     logger.info("vocabulary of %d pieces, %s parameters", model.vocab_size, f"{n_weights:,}")
     logger.info("%d x %s, run folder %s", trainer.world_size, trainer.device, request.output)
@@ -279,15 +282,8 @@ def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]
     return [pair for spec in specs for pair in read[spec]]
 
 
-def _log_corpus(data: PreparedCorpus) -> None:
-    for source in data.report["sources"]:
-        logger.info("corpus %s: %s", source["spec"], format_counts(source["counts"]))
-    for text, _ in data.report["dropped_examples"].get(DropReason.MALFORMED.label, ()):
-        logger.warning("passed over: %s", text)
-
-
 def _check_columns(spec: str, request: TrainRequest) -> None:
-    """Refuse a source whose columns hold each other's language; with --swap, log that."""
+    """Check that a source's columns are not swapped; with --swap, log that they are exchanged."""
     langs, columns = request.langs, request.corpus
     if spec.startswith(HUB):
         return

@@ -96,7 +96,7 @@ def test_weights_between_two_models_are_their_weighted_mean() -> None:
         (["--init", "x"], "expected --fine-tune without --init"),
         (["--both"], "expected --fine-tune without --both"),
         (["--to", "es"], "expected --from es --to en, as the model"),
-        (["--train", "bad.tsv"], "line 2: expected 2 columns, got 1; --skip-bad passes over"),
+        (["--train", "bad.tsv"], "line 2: expected 2 columns, got 1; --skip-bad skips"),
     ],
 )
 def test_what_does_not_go_with_fine_tuning_is_refused(

@@ -22,7 +22,7 @@ class Client:
     def __init__(self, folder: Path | None, guard: bool = False, **limits: Any) -> None:
         pytest.importorskip("fastapi", reason="needs the extra `serve`")
         from transformer.serving.app import create_app
-        from transformer.serving.middleware import Metrics
+        from transformer.serving.metrics import Metrics
         from transformer.serving.service import Service
 
         self.limits = ServeConfig(**limits)

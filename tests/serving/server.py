@@ -36,8 +36,10 @@ def started(*flags: str | Path, **options: Any) -> Iterator[Process]:
         env=environment(),
         stderr=subprocess.PIPE, text=True, **options,
     ) as process:  # fmt: skip
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("translate: http://127.0.0.1:"), line
-        yield process, line.split()[-1]
-        process.kill()
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith("translate: http://127.0.0.1:"), line
+            yield process, line.split()[-1]
+        finally:  # a test that fails waits for no server
+            process.kill()

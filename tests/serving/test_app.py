@@ -143,13 +143,12 @@ def test_languages_health_and_settings(client: Any) -> None:
 
 
 def test_counts_are_written_as_prometheus_reads_them() -> None:
-    middleware = pytest.importorskip("transformer.serving.middleware")
-    metrics = middleware.Metrics(lambda: 3)
-    metrics.expect(["/a", "/b"])
+    module = pytest.importorskip("transformer.serving.metrics")
+    metrics = module.Metrics(lambda: 3)
     for seconds in (0.02, 0.025, 100.0):
-        metrics.request("/a", 200, seconds)
-    metrics.batch(3, 0.5)
-    text = metrics.text().decode()
+        metrics.count_request("/a", 200, seconds)
+    metrics.count_batch(3, 0.5)
+    text = metrics.to_text().decode()
     for line in (
         'translate_requests_total{route="/a",status="200"} 3.0',
         'translate_request_seconds_bucket{le="0.01",route="/a"} 0.0',
@@ -161,7 +160,7 @@ def test_counts_are_written_as_prometheus_reads_them() -> None:
         "translate_waiting_sentences 3.0",
     ):
         assert f"\n{line}\n" in text
-    assert "/b" not in text
+    assert "_created" not in text
 
 
 def test_requests_are_counted(client: Any) -> None:
@@ -278,26 +277,26 @@ def test_a_server_loads_no_torch_attention_maps_are_made_elsewhere(tmp_path: Pat
 
 
 def test_what_no_request_needs_is_given_back(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformer.serving import api, app, dispatch, downloads
+    from transformer.serving import api, app, downloads
 
     class Held:
         def __init__(self) -> None:
             self.itself, self.content = self, bytearray(2**26)
 
-    async def tidied() -> None:
-        monkeypatch.setattr(app, "TIDYING", 0.01)
-        api.known_glossary("perro\thound")
+    async def released() -> None:
+        monkeypatch.setattr(app, "RELEASE_INTERVAL", 0.01)
+        api.parse_glossary("perro\thound")
         asked = api.Api(client.service, client.limits, client.metrics)
         monkeypatch.setattr(downloads, "KEPT_SECONDS", 0.2)
         asked._downloads.put("a.txt", b"old", "b.txt")
         assert asked._downloads.get("a.txt") == (b"old", "b.txt")
         held = weakref.ref(Held())
-        tidying = asyncio.ensure_future(app._tidied(asked, dispatch.EventLoopPool()))
-        while held() or api.known_glossary.cache_info().currsize or asked._downloads.get("a.txt"):
+        releasing = asyncio.ensure_future(app._release_memory(asked))
+        while held() or api.parse_glossary.cache_info().currsize or asked._downloads.get("a.txt"):
             await asyncio.sleep(0.01)
-        tidying.cancel()
+        releasing.cancel()
 
-    asyncio.run(asyncio.wait_for(tidied(), 60))
+    asyncio.run(asyncio.wait_for(released(), 60))
 
 
 def test_files_that_take_long_keep_no_page_waiting(client: Any) -> None:
@@ -318,7 +317,7 @@ def test_files_that_take_long_keep_no_page_waiting(client: Any) -> None:
 def test_of_too_many_files_the_oldest_go_and_a_full_disk_is_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from transformer.serving import authorization, downloads
+    from transformer.serving import downloads, errors
 
     monkeypatch.setattr(downloads, "KEPT_BYTES", 10)
     files = downloads.Downloads()
@@ -328,7 +327,7 @@ def test_of_too_many_files_the_oldest_go_and_a_full_disk_is_told_of(
         assert held == {"a": ["a"], "b": ["a", "b"], "c": ["b", "c"], "d": ["d"]}[name]
     (n_pages,) = files._database.execute("PRAGMA page_count").fetchone()
     files._database.execute(f"PRAGMA max_page_count = {n_pages}")
-    with pytest.raises(authorization.RequestError, match=r"cannot keep the translated .* full"):
+    with pytest.raises(errors.RequestError, match=r"cannot keep the translated file: .* full"):
         files.put("e", bytes(2**20), "e")
     assert files.get("d")
     files.close()

@@ -139,25 +139,25 @@ def test_the_oldest_silent_connection_goes_for_a_new_one(connect: Connect) -> No
 class Busy:
     """A connection whose request is being answered."""
 
-    is_waiting = False
+    is_idle = False
 
 
 def test_where_all_are_busy_no_more_are_let_in() -> None:
     connections = ConnectionLimits(6, 4, lambda host: host == "10.0.0.1")
     first: list[Any] = [Busy() for _ in range(4)]
-    assert all(connections.enter(each, "10.0.0.9") for each in first)
-    assert not connections.enter(Busy(), "10.0.0.9")  # type: ignore[arg-type]
+    assert all(connections.add(each, "10.0.0.9") for each in first)
+    assert not connections.add(Busy(), "10.0.0.9")  # type: ignore[arg-type]
     others: list[Any] = [Busy() for _ in range(2)]
-    assert all(connections.enter(each, "10.0.0.1") for each in others)
-    assert not connections.enter(Busy(), "10.0.0.2")  # type: ignore[arg-type]
-    connections.leave(first[0])
-    assert connections.enter(Busy(), "10.0.0.2")  # type: ignore[arg-type]
+    assert all(connections.add(each, "10.0.0.1") for each in others)
+    assert not connections.add(Busy(), "10.0.0.2")  # type: ignore[arg-type]
+    connections.remove(first[0])
+    assert connections.add(Busy(), "10.0.0.2")  # type: ignore[arg-type]
 
 
 def test_what_goes_wrong_outside_a_request_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    told, loop = LoopExceptionHandler(), asyncio.new_event_loop()
+    handler, loop = LoopExceptionHandler(), asyncio.new_event_loop()
     for error in (OSError(errno.EMFILE, "x"), OSError(errno.EMFILE, "x"), ValueError("secreto")):
-        told(loop, {"message": "secreto", "exception": error})
+        handler(loop, {"message": "secreto", "exception": error})
     loop.close()
     assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.ERROR]
     assert "no more files can be opened" in caplog.text

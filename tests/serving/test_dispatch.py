@@ -139,7 +139,7 @@ def test_an_answer_is_sent_in_pieces() -> None:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        own: Any = {"most": lambda *_: 0, "count": lambda *_: None, "name": str}
+        own: Any = {"max_bytes": lambda *_: 0, "count": lambda *_: None, "route_name": str}
         scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
         await middleware.RequestMiddleware(app, **own)(scope, app, send)
         return sent[1:]
@@ -253,11 +253,11 @@ def test_the_answer_of_a_look_inside_is_bounded(
     text = "Nadie ve agua. " * 5
     whole = client.post("/inspect", q=text, attention=True, **ES_EN).json()["parts"]
     assert sum("cross" in part for part in whole) == 5
-    monkeypatch.setattr(api, "MOST_MAPS", 2)
+    monkeypatch.setattr(api, "MAX_MAPPED", 2)
     few = client.post("/inspect", q=text, attention=True, **ES_EN).json()["parts"]
     assert ["cross" in part for part in few if part["source"].strip()] == [True] * 2 + [False] * 3
     assert [part["target"] for part in few] == [part["target"] for part in whole]
-    monkeypatch.setattr(api, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(api, "MAX_NUMBERS", 1)
     none = client.post("/inspect", q=text, **ES_EN).json()["parts"]
     assert all(set(part) == {"source", "target", "warnings"} for part in none)
     assert client.post("/continue_after", q=TEXT, prefix=[], **ES_EN).status_code == 413

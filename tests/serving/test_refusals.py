@@ -219,7 +219,7 @@ def test_a_full_queue_and_a_slow_answer_are_503(make: Call) -> None:
     refused(answer, 503, "the queue is full")
     assert int(answer.headers["retry-after"]) >= 1
     waiting.cancel()
-    client.service.scheduler._stopping = True
+    client.service.scheduler._is_stopping = True
     refused(client.post(q="Hola.", **ES_EN), 503, "the server is stopping")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from transformer.serving.scheduler import QueueFull, Scheduler, SchedulerStopped
+from transformer.serving.errors import QueueFull, SchedulerStopped
+from transformer.serving.scheduler import Scheduler
 
 
 class Upper:
@@ -134,7 +135,7 @@ def test_a_stop_answers_what_was_taken_and_takes_no_more(scheduler: Scheduler, w
     taken = scheduler.submit("k", list("abcdefghij"))
     stopping = threading.Thread(target=scheduler.stop)
     stopping.start()
-    while not scheduler._stopping:
+    while not scheduler._is_stopping:
         time.sleep(0.001)
     with pytest.raises(SchedulerStopped):
         scheduler.submit("k", ["late"])

@@ -1,4 +1,4 @@
-"""The answers of a server, as JSON values: what each request of the API gives back."""
+"""The answers of the API, as JSON values: a method for each request."""
 
 import asyncio
 import dataclasses
@@ -9,31 +9,26 @@ import secrets
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy
 
-from transformer.config import ServeConfig
+from transformer.config import Direction, ServeConfig
 from transformer.documents import formats, guess
 from transformer.documents.fill import Part, Said, fill
-from transformer.documents.passages import (
-    Options,
-    Passage,
-    PickledList,
-    detect_encoding,
-)
+from transformer.documents.passages import Options, Passage, PickledList, detect_encoding
 from transformer.documents.worker import Workers
 from transformer.serving import schema
-from transformer.serving.attention_maps import MappedTranslation
-from transformer.serving.authorization import RequestError
+from transformer.serving.attention_maps import TracedTranslation
 from transformer.serving.downloads import Downloads
+from transformer.serving.errors import RequestError
+from transformer.serving.metrics import Metrics
 from transformer.serving.service import (
     DETECT_CHARS,
-    Pair,
     Service,
     TextOptions,
-    check_pair,
-    detected,
+    check_direction,
+    detect_languages,
     languages,
 )
 from transformer.text.glossary import Glossary
@@ -42,36 +37,35 @@ from transformer.text.markup import split_at_marks
 from transformer.text.spelling import has_only_known_words
 from transformer.translation.translator import Candidate, Translation
 
-if TYPE_CHECKING:
-    from transformer.serving.middleware import Metrics
-
 PAGE_SECONDS = 1.0  # of computing to read or write a page of /translate
-MOST_LOOKS, MOST_MAPS = 128, 16  # sentences of a request that are looked into; with their maps
-MOST_WARNINGS = 100  # of a file
-MOST_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
+MAX_INSPECTED, MAX_MAPPED = 128, 16  # sentences of a request; with their maps
+MAX_WARNINGS = 100  # of a file
+MAX_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
 
 
 class Api:
-    """One method for each request; all raise RequestError for what they do not answer."""
+    """Answers requests; every method raises RequestError for what it does not answer."""
 
-    def __init__(self, service: Service, limits: ServeConfig, metrics: "Metrics") -> None:
+    def __init__(self, service: Service, limits: ServeConfig, metrics: Metrics) -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
         self._workers = Workers()
         self._page_workers = Workers(seconds=PAGE_SECONDS)  # no file keeps a page waiting
         self._downloads = Downloads()
 
     @property
-    def _pairs(self) -> tuple[Pair, ...]:
+    def _served(self) -> tuple[Direction, ...]:
         return self._service.directions.available
 
     def languages(self) -> list[schema.Language]:
         """GET /languages."""
-        return languages(self._pairs)
+        return languages(self._served)
 
     def settings(self) -> schema.Settings:
         """GET /frontend/settings: what a page must know."""
         limits = self._limits
-        source, target = (schema.Named(code=c, name=NAMES.get(c, c)) for c in self._pairs[0])
+        source, target = (
+            schema.LanguageName(code=c, name=NAMES.get(c, c)) for c in self._served[0]
+        )
         return {
             "apiKeys": bool(limits.api_keys),
             "keyRequired": bool(limits.api_keys),
@@ -87,189 +81,198 @@ class Api:
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
         """POST /detect."""
         text = schema.Detect.of(fields).q
-        check_size([text], self._limits.char_limit)
-        return detected(text)
+        _check_size([text], self._limits.char_limit)
+        return detect_languages(text)
 
     async def translate(self, fields: Mapping[str, Any]) -> schema.Translated:
         """POST /translate: a text or a list, as text or as HTML."""
         request = schema.Translate.of(fields, self._limits.max_alternatives)
-        texts, most = request.texts, self._limits.batch_limit
-        if len(texts) > most:
-            raise RequestError(413, f"Invalid request: {len(texts)} texts exceed {most}")
-        check_size(texts, self._limits.char_limit)
-        guesses = [detected(text)[0] for text in texts if request.source == "auto"]
-        sources = [guess["language"] for guess in guesses] or [request.source] * len(texts)
-        pairs = [check_pair((source, request.target), self._pairs) for source in sources]
-        self._metrics.characters(sum(map(len, texts)))
-        translations = await self._each(request, pairs)
+        texts, batch_limit = request.texts, self._limits.batch_limit
+        if len(texts) > batch_limit:
+            raise RequestError(413, f"Invalid request: {len(texts)} texts exceed {batch_limit}")
+        _check_size(texts, self._limits.char_limit)
+        detected = [detect_languages(text)[0] for text in texts if request.source == "auto"]
+        sources = [each["language"] for each in detected] or [request.source] * len(texts)
+        directions = [check_direction((source, request.target), self._served) for source in sources]
+        self._metrics.count_characters(sum(map(len, texts)))
+        translations = await self._translate_each(request, directions)
 
-        def given(of: Callable[[Translation], Any]) -> Any:
-            each = [of(translation) for translation in translations]
-            return each if isinstance(request.q, list) else each[0]
+        def one_or_list(field: Callable[[Translation], Any]) -> Any:
+            values = [field(translation) for translation in translations]
+            return values if isinstance(request.q, list) else values[0]
 
-        answer: schema.Translated = {"translatedText": given(lambda found: found.text)}
-        if guesses:
-            answer["detectedLanguage"] = guesses if isinstance(request.q, list) else guesses[0]
+        answer: schema.Translated = {"translatedText": one_or_list(lambda t: t.text)}
+        if detected:
+            answer["detectedLanguage"] = detected if isinstance(request.q, list) else detected[0]
         if request.alternatives:
-            answer["alternatives"] = given(lambda found: [c.text for c in found.candidates[1:]])
+            answer["alternatives"] = one_or_list(lambda t: [c.text for c in t.candidates[1:]])
         if any(translation.warnings for translation in translations):
-            answer["warnings"] = given(lambda found: list(found.warnings))
+            answer["warnings"] = one_or_list(lambda t: list(t.warnings))
         return answer
 
-    async def _each(self, request: schema.Translate, pairs: Sequence[Pair]) -> list[Translation]:
-        """The translations of all texts; those of one direction are asked for together."""
+    async def _translate_each(
+        self, request: schema.Translate, directions: Sequence[Direction]
+    ) -> list[Translation]:
+        """Translate all texts, in order; those of one direction go to the service together."""
         results: dict[int, Translation] = {}
-        how = TextOptions(request.spelling, self._glossary(request.glossary))
-        for pair in dict.fromkeys(pairs):
-            places = [i for i, other in enumerate(pairs) if other == pair]
-            texts = [request.texts[i] for i in places]
-            n_best = request.alternatives + 1
-            if pair[0] == pair[1]:
-                own = [Translation(source=text, candidates=(_unchanged(text),)) for text in texts]
+        options = TextOptions(request.spelling, self._glossary(request.glossary))
+        n_best = request.alternatives + 1
+        for langs in dict.fromkeys(directions):
+            rows = [i for i, other in enumerate(directions) if other == langs]
+            texts = [request.texts[i] for i in rows]
+            if langs[0] == langs[1]:
+                some = [Translation(source=text, candidates=(_candidate(text),)) for text in texts]
             elif request.format == "html":
-                own = [await self._html(text, pair, n_best, how) for text in texts]
+                some = [await self._translate_html(text, langs, n_best, options) for text in texts]
             else:
-                own = await self._service.translate(texts, pair, n_best, how)
-            results.update(zip(places, own, strict=True))
-        return [results[i] for i in range(len(pairs))]
+                some = await self._service.translate(texts, langs, n_best, options)
+            results.update(zip(rows, some, strict=True))
+        return [results[i] for i in range(len(directions))]
 
-    def _glossary(self, rows: schema.Rows) -> Glossary | None:
-        """The glossary of a request; RequestError for one with too many terms."""
+    def _glossary(self, rows: schema.GlossaryRows) -> Glossary | None:
+        """Return the glossary of a request, if it has one; RequestError for too many terms."""
         if not rows:
             return None
-        glossary = known_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
-        n_terms, most = len(glossary.pairs), self._limits.glossary_limit
-        if n_terms > most:
-            raise RequestError(413, f"Invalid request: {n_terms} terms exceed {most}")
+        glossary = parse_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
+        n_terms, limit = len(glossary.pairs), self._limits.glossary_limit
+        if n_terms > limit:
+            raise RequestError(413, f"Invalid request: {n_terms} terms exceed {limit}")
         return glossary
 
-    async def _html(self, text: str, pair: Pair, n_best: int, how: TextOptions) -> Translation:
-        options = Options(*pair)
-        passages = await self._page_workers.read(text, ".html", options)
-        filled, warnings = await self._service.fill(passages, pair, how)
+    async def _translate_html(
+        self, text: str, langs: Direction, n_best: int, options: TextOptions
+    ) -> Translation:
+        page_options = Options(*langs)
+        passages = await self._page_workers.read(text, ".html", page_options)
+        filled, warnings = await self._service.fill(passages, langs, options)
         pages, known = [filled], dict[str, Translation]()
 
-        async def said(k: int, texts: Sequence[str]) -> list[Said]:
+        async def candidate(k: int, texts: Sequence[str]) -> list[Said]:
             new = [text for text in dict.fromkeys(texts) if text not in known]
-            translated = await self._service.translate(new, pair, n_best, how)
+            translated = await self._service.translate(new, langs, n_best, options)
             known.update(zip(new, translated, strict=True))
             return [Said(known[text].candidates[: k + 1][-1].text) for text in texts]
 
-        for k in range(1, n_best):  # without a look inside: what is marked stays in its place
-            pages.append((await fill(passages, functools.partial(said, k)))[0])
-        written = [await self._page_workers.write(text, ".html", options, page) for page in pages]
-        candidates = tuple(_unchanged(page.decode(errors="surrogatepass")) for page in written)
+        for k in range(1, n_best):  # without an alignment: what is marked stays in its place
+            pages.append((await fill(passages, functools.partial(candidate, k)))[0])
+        written = [
+            await self._page_workers.write(text, ".html", page_options, page) for page in pages
+        ]
+        candidates = tuple(_candidate(page.decode(errors="surrogatepass")) for page in written)
         return Translation(source=text, candidates=candidates, warnings=warnings)
 
     async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """POST /translate_file: the name by which the file can be fetched, and what is to check."""
+        """POST /translate_file: return the name for /download_file, and warnings."""
         request = schema.TranslateFile.of(fields)
-        how = TextOptions(glossary=self._glossary(request.glossary))
-        stem, named = _plain_name(request.file.name)
+        options = TextOptions(glossary=self._glossary(request.glossary))
         content, source, target = request.file.content, request.source, request.target
-        suffix = formats.resolve_suffix(named, content[: guess.HEAD], request.format)
+        stem, ending = _safe_name(request.file.name)
+        suffix = formats.resolve_suffix(ending, content[: guess.HEAD], request.format)
         columns = tuple(filter(None, request.columns.split(",")))
-        options = Options("" if source == "auto" else source, target, columns)
-        options = dataclasses.replace(options, encoding=request.encoding)
-        passages = await self._workers.read(content, suffix, options)
+        file_options = Options(
+            "" if source == "auto" else source, target, columns, encoding=request.encoding
+        )
+        passages = await self._workers.read(content, suffix, file_options)
         if source == "auto":
-            named = language_code(passages.metadata.source)
-            is_known = any(named == pair[0] for pair in self._pairs)
-            source = named if is_known else detected(_beginning(passages))[0]["language"]
-            options = dataclasses.replace(options, source=source)
-            passages = await self._workers.read(content, suffix, options)
-        size = check_size((p.text for p in passages), self._limits.file_char_limit)
-        pair = check_pair((source, target), self._pairs)
-        self._metrics.characters(size)
+            stated = language_code(passages.metadata.source)
+            is_served = any(stated == langs[0] for langs in self._served)
+            source = stated if is_served else detect_languages(_beginning(passages))[0]["language"]
+            file_options = dataclasses.replace(file_options, source=source)
+            passages = await self._workers.read(content, suffix, file_options)
+        size = _check_size((p.text for p in passages), self._limits.file_char_limit)
+        langs = check_direction((source, target), self._served)
+        self._metrics.count_characters(size)
         warnings: tuple[str, ...] = ()
         if source != target:
-            filled, warnings = await self._service.fill(passages, pair, how)
+            filled, warnings = await self._service.fill(passages, langs, options)
         else:
             filled = PickledList(
                 split_at_marks(passage.text, passage.marks) for passage in passages
             )
-        written = await self._workers.write(content, suffix, options, filled)
-        notes = await asyncio.to_thread(formats.notes, content, suffix, options)
-        kind = formats.FORMATS[suffix]
-        kept = f"{secrets.token_urlsafe(24)}{kind.written or suffix}"
-        shown = f"{stem}_{target}{kind.written or named}"
-        await asyncio.to_thread(self._downloads.put, kept, written, shown)
-        return kept, [*passages.metadata.notes, *notes, *warnings][:MOST_WARNINGS]
+        written = await self._workers.write(content, suffix, file_options, filled)
+        notes = await asyncio.to_thread(formats.notes, content, suffix, file_options)
+        written_suffix = formats.FORMATS[suffix].written
+        name = f"{secrets.token_urlsafe(24)}{written_suffix or suffix}"
+        title = f"{stem}_{target}{written_suffix or ending}"
+        await asyncio.to_thread(self._downloads.put, name, written, title)
+        return name, [*passages.metadata.notes, *notes, *warnings][:MAX_WARNINGS]
+
+    async def download_file(self, name: str) -> tuple[bytes, str, str]:
+        """GET /download_file: return content, media type and disposition of a translated file."""
+        found = await asyncio.to_thread(self._downloads.get, name)
+        if found is None:
+            raise RequestError(404, "no such file: translated files are kept for half an hour")
+        content, title = found
+        media_type = formats.FORMATS[PurePosixPath(name).suffix].media
+        media_type = media_type.replace("utf-8", detect_encoding(content)[0])
+        quoted = urllib.parse.quote(title, safe="")
+        return content, media_type, f"attachment; filename*=UTF-8''{quoted}"
+
+    def release_idle(self) -> None:
+        """Free what no present request needs: old files, past glossaries, ended processes."""
+        parse_glossary.cache_clear()
+        self._service.release_idle()
+        self._workers.tidy()
+        self._page_workers.tidy()
+        self._downloads.delete_old()
 
     def close(self) -> None:
-        """Ends the processes that read files and pages, and drops translated files."""
+        """End the processes that read files and pages, and delete translated files."""
         self._workers.close()
         self._page_workers.close()
         self._downloads.close()
 
-    def tidy(self) -> None:
-        """Drops what no request needs any more: old files, glossaries that were asked with."""
-        known_glossary.cache_clear()
-        self._service.tidy()
-        for workers in (self._workers, self._page_workers):
-            workers.tidy()
-        self._downloads.tidy()
-
-    async def fetch(self, name: str) -> tuple[bytes, str, str]:
-        """GET /download_file: content, media type and disposition of a translated file."""
-        kept = await asyncio.to_thread(self._downloads.get, name)
-        if kept is None:
-            raise RequestError(404, "no such file: translated files are kept for half an hour")
-        content, shown = kept
-        media = formats.FORMATS[PurePosixPath(name).suffix].media
-        media = media.replace("utf-8", detect_encoding(content)[0])
-        return content, media, f"attachment; filename*=UTF-8''{urllib.parse.quote(shown, safe='')}"
-
-    def _pair(self, request: schema.Inspect | schema.Alternatives) -> Pair:
-        """The direction of a text that is to be looked into."""
-        check_size([request.q], self._limits.char_limit)
-        auto = request.source == "auto"
-        source = detected(request.q)[0]["language"] if auto else request.source
-        pair = check_pair((source, request.target), self._pairs)
-        if pair[0] == pair[1]:
+    def _direction(self, request: schema.Inspect | schema.Alternatives) -> Direction:
+        """Return the direction of a text to inspect; RequestError for what cannot be inspected."""
+        _check_size([request.q], self._limits.char_limit)
+        is_auto = request.source == "auto"
+        source = detect_languages(request.q)[0]["language"] if is_auto else request.source
+        langs = check_direction((source, request.target), self._served)
+        if langs[0] == langs[1]:
             raise RequestError(400, "expected two languages")
-        maps = isinstance(request, schema.Inspect | schema.ContinueAfter) and request.attention
-        if maps and not importlib.util.find_spec("torch"):
+        if getattr(request, "attention", False) and not importlib.util.find_spec("torch"):
             raise RequestError(501, "attention maps need PyTorch, which is not installed here")
-        return pair
+        return langs
 
     async def inspect(self, fields: Mapping[str, Any]) -> schema.Inspected:
         """POST /inspect: a text by sentences, with words, their alignment and probabilities."""
         request = schema.Inspect.of(fields)
-        with_maps = request.attention
-        most = MOST_MAPS if with_maps else MOST_LOOKS
-        how = TextOptions(request.spelling, self._glossary(request.glossary))
-        parts = await self._service.inspect(request.q, self._pair(request), most, how, with_maps)
-        answers, n_left = [], MOST_NUMBERS
+        max_inspected = MAX_MAPPED if request.attention else MAX_INSPECTED
+        options = TextOptions(request.spelling, self._glossary(request.glossary))
+        parts = await self._service.inspect(
+            request.q, self._direction(request), max_inspected, options, request.attention
+        )
+        answers, n_left = [], MAX_NUMBERS
         for part in parts:
-            n_left -= _n_numbers(part, with_maps)
-            shown = part if n_left >= 0 else dataclasses.replace(part, aligned=None)
-            answers.append(part_json(shown, with_maps))
+            n_left -= _n_numbers(part)
+            answers.append(
+                _part_json(part if n_left >= 0 else dataclasses.replace(part, aligned=None))
+            )
         return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
-        """POST /continue_after: one sentence, its translation beginning with a forced prefix."""
+        """POST /continue_after: a sentence whose translation begins with a given prefix."""
         request = schema.ContinueAfter.of(fields)
-        pair = self._pair(request)
+        langs = self._direction(request)
         part = await self._service.continue_after(
-            request.q, pair, request.prefix, with_maps=request.attention
+            request.q, langs, request.prefix, with_maps=request.attention
         )
-        if _n_numbers(part, request.attention) > MOST_NUMBERS:
+        if _n_numbers(part) > MAX_NUMBERS:
             raise RequestError(413, "the sentence is too long to be shown with all its numbers")
-        return part_json(part, request.attention)
+        return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: the words that may follow a forced prefix."""
+        """POST /alternatives: the words that may follow a given prefix."""
         request = schema.Alternatives.of(fields)
-        pair = self._pair(request)
-        words = await self._service.alternatives(request.q, pair, request.prefix)
+        langs = self._direction(request)
+        words = await self._service.alternatives(request.q, langs, request.prefix)
         return {
             "alternatives": [
                 {
                     "text": word.text,
                     "ids": list(word.ids),
                     "probability": word.probability,
-                    "known": has_only_known_words(word.text, pair[1]),
+                    "known": has_only_known_words(word.text, langs[1]),
                 }
                 for word in words
             ]
@@ -277,7 +280,7 @@ class Api:
 
 
 def _beginning(passages: Iterable[Passage]) -> str:
-    """As much text as tells its language."""
+    """Return as much text as is needed to detect its language."""
     text = ""
     for passage in passages:
         text += f"{passage.text} "
@@ -286,45 +289,43 @@ def _beginning(passages: Iterable[Passage]) -> str:
     return text
 
 
-def check_size(texts: Iterable[str], limit: int) -> int:
-    """How many characters there are; refuses more than the limit."""
+def _check_size(texts: Iterable[str], limit: int) -> int:
+    """Return the number of characters; RequestError if it exceeds the limit."""
     size = sum(map(len, texts))
     if size > limit:
         raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")
     return size
 
 
-def _n_numbers(part: Part, with_maps: bool) -> int:
-    """How many numbers a part is shown with."""
-    if part.aligned is None:
-        return 0
-    n_numbers = len(part.aligned.source_ids) * len(part.aligned.target_ids)
-    if with_maps:
-        n_numbers += cast(MappedTranslation, part.aligned).n_numbers
-    return n_numbers
-
-
 @functools.lru_cache(maxsize=4)
-def known_glossary(rows: str | tuple[tuple[str, ...], ...]) -> Glossary:
-    """The glossary of a text or of rows: a page asks with the same one again and again."""
+def parse_glossary(rows: str | tuple[tuple[str, ...], ...]) -> Glossary:
+    """Return the glossary of a text or of rows; cached, for a page sends the same one each time."""
     if isinstance(rows, str):
         return Glossary.parse(rows)
     return Glossary.from_rows([(f"glossary, row {n}", row) for n, row in enumerate(rows, 1)])
 
 
-def _unchanged(text: str) -> Candidate:
+def _candidate(text: str) -> Candidate:
     return Candidate(text=text, score=0.0, tokens=())
 
 
-def _plain_name(name: str) -> tuple[str, str]:
-    """Stem and ending of a file name, without a path and what no name should hold."""
+def _safe_name(name: str) -> tuple[str, str]:
+    """Return stem and suffix of an uploaded file's name, without path and unsafe characters."""
     last = re.split(r"[/\\]", name)[-1]
     path = PurePosixPath(re.sub(r"[\x00-\x1f\x7f\"<>|:*?]", "", last)[:200] or "file")
     return path.stem.lstrip(".") or "file", path.suffix.lower()
 
 
-def part_json(part: Part, with_maps: bool) -> schema.Part:
-    """A part of a text: what it is, and what the model did with it."""
+def _n_numbers(part: Part) -> int:
+    """Return how many numbers the answer has of a part."""
+    if part.aligned is None:
+        return 0
+    n_maps = part.aligned.n_numbers if isinstance(part.aligned, TracedTranslation) else 0
+    return len(part.aligned.source_ids) * len(part.aligned.target_ids) + n_maps
+
+
+def _part_json(part: Part) -> schema.Part:
+    """Return a part of a text as JSON values and, for the encoder to write by rows, arrays."""
     aligned = part.aligned
     answer: schema.Part = {
         "source": aligned.source if aligned else part.text,
@@ -340,15 +341,13 @@ def part_json(part: Part, with_maps: bool) -> schema.Part:
         for word, p in zip(aligned.target_words, aligned.confidence(), strict=True)
     ]
     shape = len(aligned.target_words), len(aligned.source_words)
-    rows: Any = numpy.array(aligned.alignment(), "float32").reshape(shape)
-    answer["alignment"] = rows  # as those below: an array is written row by row
-    if with_maps:
-        mapped = cast(MappedTranslation, aligned)
-        answer["sourcePieces"] = list(mapped.source_pieces)
-        answer["targetPieces"] = list(mapped.target_pieces)
-        answer["probabilities"] = [round(p, 5) for p in mapped.probabilities]
-        answer["steps"] = [[(piece, round(p, 5)) for piece, p in step] for step in mapped.steps]
-        answer["encoder"] = mapped.encoder
-        answer["decoder"] = mapped.decoder
-        answer["cross"] = mapped.cross
+    answer["alignment"] = cast(Any, numpy.array(aligned.alignment(), "float32").reshape(shape))
+    if isinstance(aligned, TracedTranslation):
+        answer["sourcePieces"] = list(aligned.source_pieces)
+        answer["targetPieces"] = list(aligned.target_pieces)
+        answer["probabilities"] = [round(p, 5) for p in aligned.probabilities]
+        answer["steps"] = [[(piece, round(p, 5)) for piece, p in step] for step in aligned.steps]
+        answer["encoder"] = aligned.encoder
+        answer["decoder"] = aligned.decoder
+        answer["cross"] = aligned.cross
     return answer

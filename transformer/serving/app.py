@@ -1,6 +1,6 @@
-"""HTTP: the LibreTranslate API, the page, and what the page needs to look inside.
+"""HTTP: the LibreTranslate API, the page, the tour, and the process that listens.
 
-Thin: reads requests, asks the service, writes answers. No text that passes is logged or kept.
+No text that passes is logged or kept.
 """
 
 import asyncio
@@ -22,22 +22,22 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware, _TrustedHosts
+from uvicorn.middleware.proxy_headers import _TrustedHosts
 
 import transformer
 from transformer.config import DecodeConfig, ServeConfig, UserError
 from transformer.serving.api import Api
-from transformer.serving.authorization import RequestError
+from transformer.serving.authorization import header_key
 from transformer.serving.connection_limits import (
     ConnectionLimits,
     LoopExceptionHandler,
     max_connections,
     protocol_for,
 )
-from transformer.serving.dispatch import Answer, Dispatcher, EventLoopPool
-from transformer.serving.middleware import MEDIA_TYPE, Metrics, RequestMiddleware, error_response
+from transformer.serving.dispatch import Answer, Dispatcher
+from transformer.serving.errors import EXPECTED, error_response
+from transformer.serving.metrics import MEDIA_TYPE, Metrics
+from transformer.serving.middleware import ProxyMiddleware, RequestMiddleware
 from transformer.serving.operations import (
     ABOUT,
     FETCH,
@@ -46,72 +46,58 @@ from transformer.serving.operations import (
     POSTS,
     TITLE,
     Operation,
-    name_of,
+    operation_id,
 )
-from transformer.serving.scheduler import QueueFull, SchedulerStopped
 from transformer.serving.service import Service
 from transformer.text.language import LANGUAGES
 from transformer.translation.directions import Directions
 
 WEB = Path(__file__).resolve().parent / "web"
-PAGES = {"/": WEB / "index.html", "/docs": WEB / "docs.html"}
-PAGES |= {f"/{file.name}": file for file in sorted(WEB.iterdir())}
 TOUR = WEB.parent / "tour"  # written by scripts/tour, but for what its pages load
-PAGES |= {"/tour": TOUR, **{f"/tour/{file.name}": file for file in sorted(TOUR.iterdir())}}
+PAGES = {"/": WEB / "index.html", "/docs": WEB / "docs.html", "/tour": TOUR}
+PAGES |= {f"/{file.name}": file for file in sorted(WEB.iterdir())}
+PAGES |= {f"/tour/{file.name}": file for file in sorted(TOUR.iterdir())}
 SCHEMA = "/openapi.json"
+ROUTES = {*POSTS, *GETS, *PAGES, "/translate_file", SCHEMA}
+QUICK = ("/translate", "/detect")  # where a request is small and no HTML
 FILE_PATIENCE = 10  # times the timeout of a text
 UPLOAD = "/translate_file", b"multipart/form-data"  # what may have megabytes
-CHARACTER, BESIDE = 12, 2**16  # bytes: "\\ud83d\\ude00" in JSON; of all that is not the text
-ROW = 100  # bytes of a row of a glossary
-HEAD = 2**16  # bytes of the headers of a request, with its address
-QUICK = ("/translate", "/detect")  # where they are small and no HTML
-SWITCH = 0.001  # seconds after which another thread has its turn
-TAKEN, QUEUED = 4, 2048  # connections that are taken before one is looked at; that wait for it
+CHARACTER_BYTES, OTHER_BYTES = 12, 2**16  # "\\ud83d\\ude00" in JSON; all besides the text
+TERM_BYTES = 100  # of a row of a glossary
+HEADER_BYTES = 2**16  # of a request, with its address
+SWITCH_INTERVAL = 0.001  # seconds after which another thread has its turn
+ACCEPTED, BACKLOG = 4, 2048  # connections accepted at once; waiting in the system
 M_ARENA_MAX = -8  # of malloc.h
-TIDYING = 30.0  # seconds from one tidying of memory to the next
+RELEASE_INTERVAL = 30.0  # seconds from one release of memory to the next
 GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 
-PATHS = (*POSTS, *GETS, *PAGES, "/translate_file", SCHEMA)
-
-
-def _route(path: str) -> str:
-    """What a path is counted as: nothing that a client has made up."""
-    if path in PATHS:
-        return path
-    return "/download_file" if path.startswith("/download_file/") else "other"
-
-
 def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastAPI:
-    """The application; its start opens the models, its end answers what was asked."""
+    """Return the application; its start loads the models, its end finishes what was asked."""
 
     @contextlib.asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(LoopExceptionHandler())
         await asyncio.to_thread(service.start)
-        dispatcher.loops.start()
-        tidying = asyncio.create_task(_tidied(api, dispatcher.loops))
+        releasing = asyncio.create_task(_release_memory(api))
         yield
-        tidying.cancel()
+        releasing.cancel()
         await asyncio.to_thread(service.stop)
-        dispatcher.loops.close()
+        dispatcher.close()
         api.close()
 
     app = FastAPI(
-        lifespan=life, title=TITLE, description=ABOUT, version=transformer.__version__,
+        lifespan=lifespan, title=TITLE, description=ABOUT, version=transformer.__version__,
         openapi_url=SCHEMA, docs_url=None, redoc_url=None,
-        generate_unique_id_function=lambda route: name_of(route.path),
+        generate_unique_id_function=lambda route: operation_id(route.path),
     )  # fmt: skip
     api, dispatcher = Api(service, limits, metrics), Dispatcher(limits)
     _add_api(app, api, dispatcher, metrics)
     for path, file in PAGES.items():
-        app.add_route(path, _tour if file == TOUR else _file(file), methods=["GET"])
-    app.openapi()  # made now, not when it is first asked for
-    metrics.expect((*PATHS, "/download_file", "other"))
-
-    refused = (RequestError, UserError, HTTPException, QueueFull, SchedulerStopped)
-    for kind in (*refused, ClientDisconnect):
-        app.add_exception_handler(kind, _refused)
+        app.add_route(path, _redirect_to_tour if file == TOUR else _file(file), methods=["GET"])
+    app.openapi()  # at the start, not at the first request for it
+    for kind in EXPECTED:
+        app.add_exception_handler(kind, _answer_error)
     if limits.cors:
         app.add_middleware(
             CORSMiddleware,
@@ -119,89 +105,61 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
         )
-    terms = ROW * limits.glossary_limit
-    text = CHARACTER * (limits.char_limit + limits.batch_limit) + BESIDE + terms
-    upload = int(limits.file_mib * 2**20) + BESIDE + terms
+    other = OTHER_BYTES + TERM_BYTES * limits.glossary_limit
+    text = CHARACTER_BYTES * (limits.char_limit + limits.batch_limit) + other
+    upload = int(limits.file_mib * 2**20) + other
     app.add_middleware(
         RequestMiddleware,
-        most=lambda route, kind: upload if (route, kind) == UPLOAD else text,
-        count=metrics.request,
-        name=_route,
+        max_bytes=lambda route, media_type: upload if (route, media_type) == UPLOAD else text,
+        count=metrics.count_request,
+        route_name=_route_name,
     )
-    app.add_middleware(_BehindProxy, trusted_hosts=list(limits.behind_proxy))
+    app.add_middleware(ProxyMiddleware, trusted_hosts=list(limits.behind_proxy))
     return app
 
 
-async def _tidied(api: Api, loops: EventLoopPool) -> None:
-    """Gives back, now and then, what no request needs any more: the allocator would keep it."""
+def _route_name(path: str) -> str:
+    """Return the route that a path is counted as; "other" for one that a client made up."""
+    if path.startswith("/download_file/"):
+        return "/download_file"
+    return path if path in ROUTES else "other"
+
+
+async def _release_memory(api: Api) -> None:
+    """Give back to the system, now and then, what no request needs any more."""
     while True:
-        await asyncio.sleep(TIDYING)
-        api.tidy()
-        for loop in (asyncio.get_running_loop(), *loops):
-            loop.call_soon_threadsafe(_forget_timers, loop)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(RELEASE_INTERVAL)
+        api.release_idle()
         gc.collect()
         if (glibc := _glibc()) is not None:
             await asyncio.to_thread(glibc.malloc_trim, 0)
 
 
-def _forget_timers(loop: asyncio.AbstractEventLoop) -> None:
-    """A loop keeps timers that were cancelled until their time, if they are not many: now they are.
-
-    Those of files have ten minutes.
-    """
-    for _ in range(200):
-        loop.call_later(3600, int).cancel()
-
-
 def _glibc() -> ctypes.CDLL | None:
-    """The allocator that can be told what to keep; None where the system has another."""
-    loaded = ctypes.CDLL(None)
-    return loaded if hasattr(loaded, "malloc_trim") else None
+    """Return the C library if its allocator can be tuned; None for another than glibc."""
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "malloc_trim") else None
 
 
-class _BehindProxy(ProxyHeadersMiddleware):
-    """Believes the headers of the proxies that were named, and no other's."""
-
-    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
-        super().__init__(app, trusted_hosts)
-        self._is_behind = bool(trusted_hosts)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Passes a request on, with the address under which the client knows this server."""
-        if scope["type"] == "http":
-            host = ""
-            if self._is_behind and scope["client"] and scope["client"][0] in self.trusted_hosts:
-                headers = {name: value.decode("latin1") for name, value in scope["headers"]}
-                host = headers.get(b"x-forwarded-host") or headers.get(b"host", "")
-            if not re.fullmatch(r"[\w.-]{1,255}(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", host):
-                name, port = scope["server"] or ("localhost", None)
-                name = f"[{name}]" if ":" in name else name
-                host = f"{name}:{port}" if port else name
-            scope["own_host"] = host
-        # Without a proxy nothing remembers who has called.
-        await (super().__call__ if self._is_behind else self.app)(scope, receive, send)
-
-
-class Json(JSONResponse):
-    """JSON written by Python's encoder of Python: that in C lets no other thread work meanwhile."""
+class IncrementalJSONResponse(JSONResponse):
+    """JSON written by Python's encoder in Python: the one in C lets no other thread work."""
 
     def render(self, content: Any) -> bytes:
-        """UTF-8 without white space."""
+        """Return UTF-8 without white space."""
         encoder = json.JSONEncoder(
-            ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_numbers
+            ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_array_rows
         )
         text = io.StringIO()  # a million numbers are a million strings: none is kept
         text.writelines(encoder.iterencode(content))
         return text.getvalue().encode()
 
 
-def _numbers(array: Any) -> list[Any]:
-    """What an array holds, row by row: as lists all of it would be a million numbers at once."""
+def _array_rows(array: Any) -> list[Any]:
+    """Return an array's rows, for the encoder: as lists it would be a million numbers at once."""
     return [*array] if array.ndim > 1 else [round(number, 3) for number in array.tolist()]
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _answer_error(_: Request, error: Exception) -> Response:
     return error_response(error)
 
 
@@ -212,46 +170,37 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-async def _tour(request: Request) -> Response:
-    """To the page of a language: the one asked for, else the one that the browser prefers."""
+async def _redirect_to_tour(request: Request) -> Response:
+    """Redirect to the tour in the language of `?lang=`, else the one that the browser prefers."""
     lang = request.query_params.get("lang")
     if lang not in LANGUAGES:
-        lang = preferred(request.headers.get("accept-language", ""))
+        lang = preferred_language(request.headers.get("accept-language", ""))
     return RedirectResponse(f"tour/{lang}.html", 302, {"Vary": "Accept-Language"})
 
 
-def preferred(accepted: str) -> str:
-    """The language that an Accept-Language header prefers (RFC 9110); English for any other."""
+def preferred_language(header: str) -> str:
+    """Return the language that an Accept-Language header prefers (RFC 9110); else English."""
     pattern = r"(?:^|,)\s*(en|es)\b[^,;]*(?:;\s*q=([01](?:\.\d{0,3})?))?"
-    wanted = [
-        (float(quality or 1), lang) for lang, quality in re.findall(pattern, accepted.lower())
-    ]
-    return max([(0.0, "en"), *wanted], key=lambda pair: pair[0])[1]
-
-
-def _at_once(make: Callable[[], Any]) -> Callable[[], Awaitable[Response]]:
-    async def endpoint() -> Response:
-        return JSONResponse(make())
-
-    return endpoint
+    ranges: list[tuple[str, str]] = re.findall(pattern, header.lower())
+    return max([("en", "0"), *ranges], key=lambda match: float(match[1] or 1))[0]
 
 
 def _add_api(app: FastAPI, api: Api, dispatcher: Dispatcher, metrics: Metrics) -> None:
-    """Every address of the API, with its description."""
+    """Add every path of the API, with its description."""
 
-    def post(path: str, operation: Operation, answer: Answer, patience: float = 1) -> None:
+    def add_post(path: str, operation: Operation, answer: Answer, patience: float = 1) -> None:
         async def endpoint(request: Request) -> Response:
-            return await dispatcher.through(request, answer, patience, is_slow=path not in QUICK)
+            return await dispatcher.dispatch(request, answer, patience, is_slow=path not in QUICK)
 
-        app.post(path, **operation.described)(endpoint)
+        app.post(path, **operation.route_arguments)(endpoint)
 
     def json_answer(method: Callable[[Mapping[str, Any]], Awaitable[Any]]) -> Answer:
         async def answer(_: Request, fields: Mapping[str, Any]) -> Response:
-            return Json(await method(fields))
+            return IncrementalJSONResponse(await method(fields))
 
         return answer
 
-    async def translated(request: Request, fields: Mapping[str, Any]) -> Response:
+    async def translate_file(request: Request, fields: Mapping[str, Any]) -> Response:
         name, warnings = await api.translate_file(fields)
         path = request.app.url_path_for("download_file", name=name)
         url = f"{request.scope['scheme']}://{request.scope['own_host']}{path}"
@@ -260,39 +209,47 @@ def _add_api(app: FastAPI, api: Api, dispatcher: Dispatcher, metrics: Metrics) -
         )
 
     for path, operation in POSTS.items():
-        post(path, operation, json_answer(getattr(api, path[1:])))
-    post("/translate_file", FILE, translated, FILE_PATIENCE)
+        add_post(path, operation, json_answer(getattr(api, path[1:])))
+    add_post("/translate_file", FILE, translate_file, FILE_PATIENCE)
 
-    @app.get("/download_file/{name}", **FETCH.described)
+    @app.get("/download_file/{name}", **FETCH.route_arguments)
     async def download_file(name: str) -> Response:
-        content, media, disposition = await api.fetch(name)
-        return Response(content, media_type=media, headers={"Content-Disposition": disposition})
+        content, media_type, disposition = await api.download_file(name)
+        return Response(
+            content, media_type=media_type, headers={"Content-Disposition": disposition}
+        )
 
-    for path, get in {
+    def json_endpoint(method: Callable[[], Any]) -> Callable[[], Awaitable[Response]]:
+        async def endpoint() -> Response:
+            return JSONResponse(method())
+
+        return endpoint
+
+    for path, method in {
         "/languages": api.languages,
         "/frontend/settings": api.settings,
         "/health": lambda: {"status": "ok"},
     }.items():
-        app.get(path, **GETS[path].described)(_at_once(get))
-    # As clients of early versions of LibreTranslate ask.
-    app.post("/languages", include_in_schema=False)(_at_once(api.languages))
+        app.get(path, **GETS[path].route_arguments)(json_endpoint(method))
+    # Clients of early versions of LibreTranslate send a POST.
+    app.post("/languages", include_in_schema=False)(json_endpoint(api.languages))
 
-    @app.get("/metrics", **GETS["/metrics"].described)
+    @app.get("/metrics", **GETS["/metrics"].route_arguments)
     async def prometheus(request: Request) -> Response:
-        dispatcher.check_key(request)
-        return Response(metrics.text(), media_type=MEDIA_TYPE)
+        dispatcher.authorizer.check_key(request, header_key(request), counts=False)
+        return Response(metrics.to_text(), media_type=MEDIA_TYPE)
 
 
 class _Server(uvicorn.Server):
     """Ends with exit code 0 after SIGTERM, once the requests under way are answered."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listens; more may wait in the system than are taken at once."""
+        """Listen; more connections may wait in the system than are accepted at once."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # the models: to look through them again would hold up every request
         for listening in sockets or ():
-            listening.listen(QUEUED)
+            listening.listen(BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -303,35 +260,38 @@ class _Server(uvicorn.Server):
 
 
 def application(directions: Directions, decode: DecodeConfig, limits: ServeConfig) -> FastAPI:
-    """The application for some directions, with a service and counters of its own."""
+    """Return the application for some directions, with a service and metrics of its own."""
     metrics = Metrics(lambda: service.scheduler.n_waiting)
-    service = Service(directions, decode, limits.queue_limit, metrics.batch)
+    service = Service(directions, decode, limits.queue_limit, metrics.count_batch)
     return create_app(service, limits, metrics)
 
 
 def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> None:
-    """Listens until it is told to stop; `ready` gets the address. UserError where it cannot."""
+    """Listen until SIGTERM; `ready` gets the address. UserError for an address that is refused."""
     try:
         socket.getaddrinfo(limits.host, limits.port)  # what is no host fails without a socket
         family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
         listening = socket.create_server((limits.host, limits.port), family=family)
     except (OSError, ValueError) as error:  # the second: no name at all
-        why = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot listen on {limits.host}:{limits.port}: {why}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot listen on {limits.host}:{limits.port}: {reason}") from error
     with listening:
         host = f"[{limits.host}]" if ":" in limits.host else limits.host
         ready(f"http://{host}:{listening.getsockname()[1]}/")
-        most = max_connections(limits.connections)
         proxies = _TrustedHosts(list(limits.behind_proxy))
-        opened = ConnectionLimits(most, limits.address_connections, lambda host: host in proxies)
-        for name in ("asyncio", "uvicorn.error", "python_multipart"):  # not a line a broken request
+        connections = ConnectionLimits(
+            max_connections(limits.connections),
+            limits.address_connections,
+            lambda host: host in proxies,
+        )
+        for name in ("asyncio", "uvicorn.error", "python_multipart"):  # a line a broken request
             logging.getLogger(name).setLevel(logging.ERROR)
-        sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(SWITCH_INTERVAL)
         if (glibc := _glibc()) is not None:  # one arena: others are never given back whole
             glibc.mallopt(M_ARENA_MAX, 1)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE,
-            server_header=False, proxy_headers=False, http=protocol_for(opened), ws="none",
-            loop="asyncio", h11_max_incomplete_event_size=HEAD, backlog=TAKEN,
+            server_header=False, proxy_headers=False, http=protocol_for(connections), ws="none",
+            loop="asyncio", h11_max_incomplete_event_size=HEADER_BYTES, backlog=ACCEPTED,
         )  # fmt: skip
         _Server(config).run(sockets=[listening])

@@ -1,6 +1,6 @@
-"""Attention maps, computed by a process of its own: it loads PyTorch and the plain models.
+"""Attention maps, computed in a process of their own that loads PyTorch and the plain models.
 
-It ends when none have been asked for in a while, so that the server is small again.
+The process ends after a while without work, so that the server is small again.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from typing import Any
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.documents.worker import IDLE, Process, jobs
 from transformer.explain.alignment import AlignedTranslation
-from transformer.serving.authorization import RequestError
+from transformer.serving.errors import RequestError
 from transformer.translation.directions import Directions
 
 PATIENCE = 120.0  # seconds by the clock, on a busy machine, with the start of the process
@@ -27,8 +27,8 @@ KINDS = ("encoder", "decoder", "cross")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MappedTranslation(AlignedTranslation):
-    """A sentence's translation with what `Trace` has, without torch: arrays of float32."""
+class TracedTranslation(AlignedTranslation):
+    """A sentence's translation with the fields of `Trace`, without torch: arrays of float32."""
 
     steps: Sequence[Sequence[tuple[str, float]]]  # T x likeliest pieces and their probabilities
     encoder: Any
@@ -37,57 +37,58 @@ class MappedTranslation(AlignedTranslation):
 
     @property
     def n_numbers(self) -> int:
-        """Of all maps."""
+        """The size of all maps together."""
         return sum(getattr(self, kind).size for kind in KINDS)
 
 
 class AttentionMaps:
-    """Asks the process, for one sentence after the other."""
+    """Sends sentences to the process, one after the other."""
 
     def __init__(self, directions: Directions) -> None:
-        self._opened = (*directions.folders.items(),), directions.device, directions.compute_type
+        self._models = (*directions.folders.items(),), directions.device, directions.compute_type
         self._process = Process("transformer.serving.attention_maps")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maps")
 
-    async def of(
+    async def trace(
         self, langs: Direction, sentence: str, prefix: Sequence[int], decode: DecodeConfig
-    ) -> MappedTranslation:
-        """One sentence translated, after a forced prefix if there is one, and looked into.
+    ) -> TracedTranslation:
+        """Translate a sentence, beginning with the ids of `prefix`, and return its maps.
 
-        UserError for what the model cannot take at once, RequestError where the process fails.
+        UserError for what the model cannot take at once, RequestError 503 if the process fails.
         """
-        job = pickle.dumps((self._opened, langs, sentence, tuple(prefix), decode))
+        job = pickle.dumps((self._models, langs, sentence, tuple(prefix), decode))
         reply = await asyncio.wrap_future(self._thread.submit(self._process.ask, job, PATIENCE))
         if reply is None:
             raise RequestError(503, "no attention maps could be made: try again later", 5.0)
-        made = pickle.loads(reply)
-        if isinstance(made, UserError):
-            raise made
-        return MappedTranslation(**made)
+        result = pickle.loads(reply)
+        if isinstance(result, UserError):
+            raise result
+        return TracedTranslation(**result)
 
-    def tidy(self) -> None:
-        """Forgets the process if it has ended itself."""
+    def release_idle(self) -> None:
+        """Forget the process if it has ended itself."""
         self._thread.submit(self._process.tidy)
 
     def close(self) -> None:
-        """Ends the process, after what it does."""
+        """End the process when its present job is done."""
         self._thread.shutdown(cancel_futures=True)
         self._process.end()
 
 
 @functools.lru_cache(maxsize=1)
-def _directions(
+def _load(
     folders: Sequence[tuple[Direction, Path]], device: str, compute_type: ComputeType
 ) -> Directions:
     return Directions(dict(folders), device, compute_type, guard=False)
 
 
 def _reply(job: bytes) -> Mapping[str, Any] | UserError:
+    """Return the fields of a `TracedTranslation`, or why there is none."""
     from transformer.explain.trace import trace  # and with it torch
 
-    opened, langs, *asked = pickle.loads(job)
+    models, langs, *arguments = pickle.loads(job)
     try:
-        traced = trace(_directions(*opened).unguarded(langs), *asked)
+        traced = trace(_load(*models).unguarded(langs), *arguments)
     except UserError as error:
         return error
     fields = {field.name: getattr(traced, field.name) for field in dataclasses.fields(traced)}
@@ -96,7 +97,7 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 
 
 def main(connection: Connection) -> None:
-    """Answers until the other side closes or is silent."""
+    """Answer jobs until the other side closes or is silent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     for job in jobs(connection, IDLE):
         connection.send_bytes(pickle.dumps(_reply(job)))

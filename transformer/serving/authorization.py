@@ -1,6 +1,6 @@
-"""Whom a server answers: the keys of its clients, how often they come, and how it refuses.
+"""Which clients the server answers, and how often: API keys and request rates.
 
-Keys are kept as hashes: 32 random bytes need no slow hash.
+The file of keys holds SHA-256 hashes: a key of 32 random bytes needs no slow hash.
 """
 
 import collections
@@ -13,10 +13,16 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from transformer.config import UserError
+from starlette.requests import Request
 
-WINDOW = 60.0  # seconds in which requests are counted
+from transformer.config import ServeConfig, UserError
+from transformer.serving.errors import RequestError
+from transformer.serving.request_parsing import parse_query
+
+WINDOW = 60.0  # seconds over which requests are counted
+MAX_FAILED_LOGINS = 10  # requests of an address in a window with a wrong key or none
 
 
 def _hash(key: str) -> str:
@@ -27,7 +33,7 @@ class ApiKeys:
     """The API keys of a file: a JSON object a line, with the hash of a key and its rate."""
 
     def __init__(self, path: Path) -> None:
-        """Reads them; a missing or broken file is a UserError."""
+        """Read the file; UserError if it is missing or malformed."""
         self._rates: dict[str, int] = {}
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -41,51 +47,54 @@ class ApiKeys:
             ) from error
 
     def rate(self, key: str) -> int | None:
-        """Requests a minute of a key, 0 without limit; None for a key that is not known."""
-        wanted = _hash(key)
-        rates = [n for known, n in self._rates.items() if hmac.compare_digest(known, wanted)]
+        """Return the requests a minute that a key allows, 0 for no limit; None if it is unknown."""
+        digest = _hash(key)
+        rates = [n for known, n in self._rates.items() if hmac.compare_digest(known, digest)]
         return rates[0] if rates else None
 
 
 def new_api_key(path: Path, per_minute: int) -> str:
-    """Makes a key, adds its hash to a file of the owner alone, and gives the key, known to none."""
+    """Create a key, append its hash to a file that only its owner can read, and return the key."""
     key = secrets.token_urlsafe(32)
     entry = json.dumps({"sha256": _hash(key), "per_minute": per_minute})
     try:
-        with open(path, "a", encoding="utf-8", opener=_private) as file:
-            os.fchmod(file.fileno(), 0o600)  # one made before
+        with open(
+            path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)
+        ) as file:
+            os.fchmod(file.fileno(), 0o600)  # a file that existed before
             file.write(entry + "\n")
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return key
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def rate_key(address: str) -> str:
-    """Whom an address stands for: of IPv6 the network of 64 bits, which one client has whole."""
+    """Return what requests of an address are counted under.
+
+    An IPv6 address counts as its /64 network, which one client has whole.
+    """
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    mapped = found.ipv4_mapped
-    return str(mapped or ipaddress.ip_network((found, 64), strict=False))
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
 class RateLimiter:
-    """Counts the requests of each client in the last minute."""
+    """Counts the requests of each client in a sliding window of a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._times: collections.OrderedDict[str, collections.deque[float]]
-        self._times = collections.OrderedDict()  # who came last is last
+        self._times = collections.OrderedDict()  # least recent client first
 
     def wait(self, client: str, limit: int, counts: bool = True) -> float:
-        """0 and the request counts, or the seconds until the client may come again."""
+        """Return 0 and count the request, or the seconds until the client may send another.
+
+        A `limit` of 0 is none; without `counts` the request is only checked.
+        """
         if not limit:
             return 0.0
         now = self._clock()
@@ -103,9 +112,56 @@ class RateLimiter:
         return 0.0
 
 
-class RequestError(Exception):
-    """A request that is not answered as it was asked: an HTTP status and why, for the client."""
+class Authorizer:
+    """Checks keys and rates; a request that is refused is a RequestError with 403 or 429."""
 
-    def __init__(self, status: int, why: str, retry_after: float | None = None) -> None:
-        super().__init__(why)
-        self.status, self.why, self.retry_after = status, why, retry_after
+    def __init__(self, limits: ServeConfig) -> None:
+        self._per_minute = limits.per_minute
+        self._keys = ApiKeys(Path(limits.api_keys)) if limits.api_keys else None
+        self._requests, self._failed_logins = RateLimiter(), RateLimiter()
+
+    def check_headers(self, request: Request) -> bool:
+        """Return whether a request is authorized before its body is read.
+
+        Where keys are needed and neither headers nor address have one, the body may: False.
+        """
+        if self._keys is None:
+            self._limit_rate(_client(request), self._per_minute)
+            return True
+        key = header_key(request)
+        if key:
+            self.check_key(request, key)
+        else:
+            self._throttle_failed_logins(request, counts=False)
+        return bool(key)
+
+    def check_key(self, request: Request, key: Any, counts: bool = True) -> None:
+        """Refuse a request without a known key, and one above the rate of its key."""
+        if self._keys is None:
+            return
+        rate = self._keys.rate(key) if isinstance(key, str) and key else None
+        if rate is None:
+            self._throttle_failed_logins(request)
+            raise RequestError(403, "Invalid API key" if key else "an API key is needed: api_key")
+        if counts:
+            self._limit_rate(f"key {key}", rate)
+
+    def _throttle_failed_logins(self, request: Request, counts: bool = True) -> None:
+        wait = self._failed_logins.wait(_client(request), MAX_FAILED_LOGINS, counts)
+        if wait > 0:
+            raise RequestError(429, "Slowdown: too many requests without a key", wait)
+
+    def _limit_rate(self, client: str, limit: int) -> None:
+        wait = self._requests.wait(client, limit)
+        if wait > 0:
+            raise RequestError(429, f"Slowdown: more than {limit} requests a minute", wait)
+
+
+def header_key(request: Request) -> str:
+    """Return the API key in the headers or the query of a request; "" if there is none."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else parse_query(request).get("api_key", "")
+
+
+def _client(request: Request) -> str:
+    return rate_key(request.client.host) if request.client else "unknown"

@@ -1,7 +1,6 @@
-"""How many connections may be open, and how long each may keep silent."""
+"""How many connections may be open, and how long each may be silent."""
 
 import asyncio
-import errno
 import logging
 import resource
 import time
@@ -12,12 +11,13 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from transformer.serving.authorization import rate_key
+from transformer.serving.errors import is_out_of_files
 
 HEADER_SECONDS = 15.0  # for the headers of a request, from the end of the one before
 STALLED_SECONDS = 60.0  # that a client may take nothing of an answer
-AT_ONCE = 2**14  # bytes that are read before others have their turn: they may be chunks of one
-SPARE_FILES = 32  # for files and processes beside the connections
-FULL = (
+READ_BYTES = 2**14  # read before others have their turn: they may be chunks of one byte
+SPARE_FILES = 32  # for files and processes besides the connections
+UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n"
     b'content-type: application/json\r\ncontent-length: 33\r\n\r\n{"error":"too many connections."}'
 )
@@ -25,139 +25,146 @@ log = logging.getLogger(__name__)
 
 
 class ConnectionLimits:
-    """The open connections, oldest first, and those of each address."""
+    """The open connections, oldest first, in all and of each address."""
 
-    def __init__(self, most: int, most_of_address: int, is_proxy: Callable[[str], bool]) -> None:
-        """A proxy may open as many as there are."""
-        self._most, self._most_of_address, self._is_proxy = most, most_of_address, is_proxy
-        self._all: dict[Protocol, str] = {}
-        self._of_address: dict[str, dict[Protocol, None]] = {}
+    def __init__(
+        self, max_total: int, max_per_address: int, is_proxy: Callable[[str], bool]
+    ) -> None:
+        """Set the limits; a proxy's connections are limited in total only."""
+        self._max_total, self._max_per_address = max_total, max_per_address
+        self._is_proxy = is_proxy
+        self._addresses: dict[Protocol, str] = {}
+        self._by_address: dict[str, dict[Protocol, None]] = {}
 
-    def enter(self, connection: "Protocol", host: str) -> bool:
-        """Counts it; where there are too many, the one that has waited longest goes for it."""
+    def add(self, connection: "Protocol", host: str) -> bool:
+        """Add a connection and return True, or return False if there are too many.
+
+        At a limit the oldest connection without an open request is closed for the new one.
+        """
         address = rate_key(host)
-        own = self._of_address.get(address, {})
-        if len(own) >= self._most_of_address and not self._is_proxy(host):
+        own = self._by_address.get(address, {})
+        crowd: list[Protocol] = []
+        if len(own) >= self._max_per_address and not self._is_proxy(host):
             crowd = [*own]
-        else:
-            crowd = [*self._all] if len(self._all) >= self._most else []
+        elif len(self._addresses) >= self._max_total:
+            crowd = [*self._addresses]
         if crowd:
-            silent = next((other for other in crowd if other.is_waiting), None)
-            if silent is None:
+            idle = next((other for other in crowd if other.is_idle), None)
+            if idle is None:
                 return False
-            self.leave(silent)
-            silent.transport.abort()
-        self._all[connection] = address
-        self._of_address.setdefault(address, {})[connection] = None
+            self.remove(idle)
+            idle.transport.abort()
+        self._addresses[connection] = address
+        self._by_address.setdefault(address, {})[connection] = None
         return True
 
-    def leave(self, connection: "Protocol") -> None:
-        """Counts it no more."""
-        address = self._all.pop(connection, None)
+    def remove(self, connection: "Protocol") -> None:
+        """Remove a connection, if it was added."""
+        address = self._addresses.pop(connection, None)
         if address is not None:
-            own = self._of_address[address]
+            own = self._by_address[address]
             del own[connection]
             if not own:
-                del self._of_address[address]
+                del self._by_address[address]
 
 
 class Protocol(H11Protocol):
-    """A connection that must ask within a time, and take its answer; `protocol_for` binds it."""
+    """A connection with deadlines for requests and answers; `protocol_for` gives it its limits."""
 
-    open_connections: ConnectionLimits
+    limits: ConnectionLimits
     header_seconds, stalled_seconds = HEADER_SECONDS, STALLED_SECONDS
+    _request_timer: asyncio.TimerHandle | None = None
+    _answer_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Opens it, or answers 503 where there are too many."""
-        transport.max_size = AT_ONCE  # type: ignore[attr-defined]
+        """Open the connection, or answer 503 if there are too many."""
+        transport.max_size = READ_BYTES  # type: ignore[attr-defined]
         super().connection_made(transport)
-        self._deadline: asyncio.TimerHandle | None = None
-        self._stalled: asyncio.TimerHandle | None = None
-        self._is_refused = not self.open_connections.enter(self, (self.client or ("", 0))[0])
+        self._is_refused = not self.limits.add(self, (self.client or ("", 0))[0])
         self._watch()
         if self._is_refused:
-            transport.write(FULL)
+            transport.write(UNAVAILABLE)
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Closes it."""
-        self.open_connections.leave(self)
-        for timer in (self._deadline, self._stalled):
+        """Forget the connection and its timers."""
+        self.limits.remove(self)
+        for timer in (self._request_timer, self._answer_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether no request has come that is still to be answered."""
+    def is_idle(self) -> bool:
+        """Whether no request waits for the end of its answer."""
         return self.cycle is None or self.cycle.response_complete
 
     def _watch(self) -> None:
-        if not self.is_waiting:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(self.header_seconds, self.transport.abort)
+        """Start the deadline of the next request, or stop it when the request has come."""
+        if self.is_idle and self._request_timer is None:
+            self._request_timer = self.loop.call_later(self.header_seconds, self.transport.abort)
+        elif not self.is_idle and self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
 
     def data_received(self, data: bytes) -> None:
-        """Reads on."""
+        """Read data of an accepted connection."""
         if not self._is_refused:
             super().data_received(data)
             self._watch()
 
     def on_response_complete(self) -> None:
-        """Waits for the next request."""
+        """Wait for the next request."""
         super().on_response_complete()
         self._watch()
 
     def pause_writing(self) -> None:
-        """The client takes less than it gets."""
+        """Start the deadline of a client that takes less than it gets."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(self.stalled_seconds, self.transport.abort)
+        self._answer_timer = self.loop.call_later(self.stalled_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client has taken it."""
+        """Stop the deadline: the client has taken the answer."""
         super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
+        if self._answer_timer is not None:
+            self._answer_timer.cancel()
 
 
-def protocol_for(open_connections: ConnectionLimits) -> type[Protocol]:
-    """The protocol of a server that counts its connections there."""
-    return type("Protocol", (Protocol,), {"open_connections": open_connections})
+def protocol_for(limits: ConnectionLimits) -> type[Protocol]:
+    """Return the protocol of a server with these limits."""
+    return type("Protocol", (Protocol,), {"limits": limits})
 
 
-def max_connections(wanted: int) -> int:
-    """As many as wanted, if the system lets so many files be open; else fewer, and says so."""
+def max_connections(requested: int) -> int:
+    """Return how many connections may be open; raises the system's limit of files if it can.
+
+    Fewer than requested, with a warning, if the system lets too few files be open.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    n_open = len([*Path("/dev/fd").iterdir()])
-    needed = wanted + n_open + SPARE_FILES
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft == resource.RLIM_INFINITY:
+        return requested
+    others = len([*Path("/dev/fd").iterdir()]) + SPARE_FILES
+    if soft < requested + others:
+        limit = requested + others
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    most = wanted if soft == resource.RLIM_INFINITY else min(wanted, soft - n_open - SPARE_FILES)
-    if most < wanted:
+    allowed = max(1, min(requested, soft - others))
+    if allowed < requested:
         log.warning(
             "%d connections at most, not %d: only %d files may be open (ulimit -n)",
-            max(most, 1), wanted, soft,
+            allowed, requested, soft,
         )  # fmt: skip
-    return max(most, 1)
-
-
-def is_out_of_files(error: object) -> bool:
-    """Whether the system has no file descriptor left."""
-    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+    return allowed
 
 
 class LoopExceptionHandler:
-    """Tells what goes wrong in a loop outside any request, in a line that holds no text."""
+    """Logs what goes wrong in an event loop outside any request, in a line without text."""
 
     def __init__(self) -> None:
         self._silent_until = 0.0
 
     def __call__(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """An exception handler of a loop."""
+        """Log an error; that no file can be opened at most once a minute."""
         error = context.get("exception")
         if not is_out_of_files(error):
             log.error("defect: %s", type(error).__name__)

@@ -1,6 +1,6 @@
-"""What each address of the API does, as OpenAPI has it: summaries, fields, answers, examples.
+"""The operations of the API, as OpenAPI describes them: summaries, fields, answers, examples.
 
-The examples are of the released model.
+The examples are answers of the released model.
 """
 
 import dataclasses
@@ -18,16 +18,16 @@ ABOUT = (
     "the header `Retry-After` gives seconds. Where the server wants keys, each request has one, "
     "in the field `api_key` or as `Authorization: Bearer KEY`."
 )
-REFUSALS = {
+REQUEST_ERRORS = {
     400: "a field is missing or wrong", 403: "a key is needed, or is not known",
     408: "the request did not arrive in time", 413: "too much at once", 429: "too often",
     501: "attention maps need PyTorch, which the server lacks",
     503: "the server is busy or stopping",
 }  # fmt: skip
-OTHERWISE = {"default": {"description": "a refusal", "model": schema.Error}}
+DEFAULT_ERROR = {"default": {"description": "a refusal", "model": schema.Error}}
 FORMS = ("application/json", "application/x-www-form-urlencoded")
-HUNGRY = {"q": "Tengo hambre.", "source": "es", "target": "en"}
-LOOKED: dict[str, Any] = {
+SENTENCE = {"q": "Tengo hambre.", "source": "es", "target": "en"}
+INSPECTED: dict[str, Any] = {
     "source": "Tengo hambre.", "target": "I'm hungry.", "warnings": [],
     "ids": [319, 295, 371, 13192, 273, 2],
     "sourceWords": [["Tengo", 1, 2], ["hambre", 2, 3], [".", 3, 4]],
@@ -38,46 +38,43 @@ LOOKED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """One request: what it is for, its fields, its answer, and examples of both."""
+    """One request: its purpose, fields and answer, and examples of both."""
 
     summary: str
     answer: Any = None  # the type of a JSON answer
     fields: type[schema.RequestFields] | None = None
     examples: Mapping[str, tuple[dict[str, Any], Any]] = dataclasses.field(default_factory=dict)
-    media: str = "application/json"  # of the answer
-    forms: tuple[str, ...] = FORMS  # of the fields
-    command: str = ""  # that sends one
+    media_type: str = "application/json"  # of the answer
+    field_types: tuple[str, ...] = FORMS  # media types of the fields
+    command: str = ""  # an example, for a shell
 
     @property
-    def described(self) -> dict[str, Any]:
-        """What FastAPI is told of it."""
+    def route_arguments(self) -> dict[str, Any]:
+        """The keyword arguments that describe a FastAPI route."""
         answers = {name: {"value": answer} for name, (_, answer) in self.examples.items()}
-        content = {self.media: {"examples": answers} if answers else {}}
-        answered: dict[str, Any] = {"description": "the answer", "content": content}
+        content = {self.media_type: {"examples": answers} if answers else {}}
+        success: dict[str, Any] = {"description": "the answer", "content": content}
         if self.answer is not None:
-            answered["model"] = self.answer
-        refused = {
-            n: {"description": why, "model": schema.Error}
-            for n, why in REFUSALS.items()
-            if n != 501 or (self.fields and "attention" in self.fields.model_fields)
-        }
-        described: dict[str, Any] = {
-            "summary": self.summary,
-            "description": self.command,
-            "response_model": None,
-            "response_class": Response,
-            "responses": {200: answered, **(refused if self.fields else OTHERWISE)},
-        }
+            success["model"] = self.answer
+        arguments: dict[str, Any] = {
+            "summary": self.summary, "description": self.command, "response_model": None,
+            "response_class": Response, "responses": {200: success, **DEFAULT_ERROR},
+        }  # fmt: skip
         if self.fields:
-            body = {form: {"schema": self.fields.model_json_schema()} for form in self.forms}
-            asked = {name: {"value": fields} for name, (fields, _) in self.examples.items()}
-            body[self.forms[0]] |= {"examples": asked} if asked else {}
-            described["openapi_extra"] = {"requestBody": {"required": True, "content": body}}
-        return described
+            arguments["responses"] = {200: success} | {
+                status: {"description": reason, "model": schema.Error}
+                for status, reason in REQUEST_ERRORS.items()
+                if status != 501 or "attention" in self.fields.model_fields
+            }
+            body = {kind: {"schema": self.fields.model_json_schema()} for kind in self.field_types}
+            requests = {name: {"value": fields} for name, (fields, _) in self.examples.items()}
+            body[self.field_types[0]] |= {"examples": requests} if requests else {}
+            arguments["openapi_extra"] = {"requestBody": {"required": True, "content": body}}
+        return arguments
 
 
-def name_of(path: str) -> str:
-    """What an operation is called: its path, without slashes."""
+def operation_id(path: str) -> str:
+    """Return the OpenAPI id of an operation: its path, without slashes and parameters."""
     return path.strip("/").partition("/{")[0].replace("/", "_")
 
 
@@ -122,13 +119,13 @@ POSTS = {
     ),
     "/inspect": Operation(
         "Look into the translation of a text: words, alignment, probabilities, attention",
-        schema.Inspected, schema.Inspect, {"a sentence": (HUNGRY, {"parts": [LOOKED]})},
+        schema.Inspected, schema.Inspect, {"a sentence": (SENTENCE, {"parts": [INSPECTED]})},
     ),
     "/alternatives": Operation(
         "Tell the words that may come next in the translation of a sentence",
         schema.Words, schema.Alternatives,
         {"after “I”": (
-            {**HUNGRY, "prefix": [319]},
+            {**SENTENCE, "prefix": [319]},
             {"alternatives": [
                 {"text": "I'm", "ids": [295, 371], "probability": 0.7382, "known": True},
                 {"text": "am", "ids": [1183], "probability": 0.108, "known": True},
@@ -144,21 +141,23 @@ POSTS = {
     "/continue_after": Operation(
         "Translate a sentence so that it begins with given pieces",
         schema.Part, schema.ContinueAfter,
-        {"after “I'm”": ({**HUNGRY, "prefix": [319, 295, 371]}, LOOKED)},
+        {"after “I'm”": ({**SENTENCE, "prefix": [319, 295, 371]}, INSPECTED)},
     ),
 }  # fmt: skip
 FILE = Operation(
     "Translate a file; its formatting stays", schema.FileTranslated, schema.TranslateFile,
-    forms=("multipart/form-data",),
+    field_types=("multipart/form-data",),
     command="curl -F file=@letter.docx -F source=auto -F target=en "
     "http://localhost:5000/translate_file",
 )  # fmt: skip
-FETCH = Operation("Fetch a translated file, for half an hour", media="application/octet-stream")
+FETCH = Operation(
+    "Fetch a translated file, for half an hour", media_type="application/octet-stream"
+)
 GETS = {
     "/languages": Operation(
         "List the languages, and what each can be translated to", list[schema.Language]
     ),
     "/frontend/settings": Operation("Tell a page the limits of the server", schema.Settings),
     "/health": Operation("Tell that the server runs", schema.Health),
-    "/metrics": Operation("Give counters, for Prometheus", media="text/plain"),
+    "/metrics": Operation("Give counters, for Prometheus", media_type="text/plain"),
 }

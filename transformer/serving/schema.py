@@ -1,12 +1,12 @@
-"""What clients send and what they get, as models: fields are checked, and described, by them.
+"""The fields of requests and answers as types, by which fields are checked and described.
 
-Requests are pydantic models; a field that is empty counts as left out. Answers are dictionaries
-whose types say what they hold.
+Requests are pydantic models; an empty field counts as left out. Answers are dictionaries whose
+types say what they hold.
 """
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Required, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,10 +23,10 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from transformer.files import encoding_name
-from transformer.serving.authorization import RequestError
+from transformer.serving.errors import RequestError
 from transformer.text.language import language_code
 
-MOST_IDS = 4096  # of a prefix
+MAX_IDS = 4096  # of a prefix
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Upload:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """What a refusal says of a field that is not as it must be."""
+    """What an error message says of a field that breaks its rule: "expected NAME ..."."""
 
-    be: str
+    text: str
 
 
 Code = Annotated[str, AfterValidator(language_code)]
-Left = Annotated[Code, Field(min_length=1, description="language of q: a code, or auto")]
-Right = Annotated[
+SourceLang = Annotated[Code, Field(min_length=1, description="language of q: a code, or auto")]
+TargetLang = Annotated[
     Code,
     Field(min_length=1, description="language to translate into: a code; a region is passed over"),
 ]
@@ -59,25 +59,20 @@ Text = Annotated[str, Field(description="a text")]
 Sentence = Annotated[str, Field(description="a sentence")]
 Prefix = Annotated[
     list[StrictInt],
-    Rule(f"to be a list of {MOST_IDS} ids at most"),
+    Rule(f"to be a list of {MAX_IDS} ids at most"),
     Field(
-        max_length=MOST_IDS,
+        max_length=MAX_IDS,
         fail_fast=True,
         description="ids of the pieces that the translation begins with",
     ),
 ]
+Flag = Annotated[bool, Rule("to be true or false")]
 Spelling = Annotated[
-    bool,
-    Rule("to be true or false"),
-    Field(description="whether slips of the keyboard are undone, each with a warning"),
+    Flag, Field(description="whether slips of the keyboard are undone, each with a warning")
 ]
-AttentionFlag = Annotated[
-    bool, Rule("to be true or false"), Field(description="whether attention maps are given too")
-]
-
-
-Rows = str | list[list[str]]
-Terms = Annotated[
+Attention = Annotated[Flag, Field(description="whether attention maps are given too")]
+GlossaryRows = str | list[list[str]]
+GlossaryField = Annotated[
     str | Annotated[list[list[str]], Field(fail_fast=True)],
     Rule("to be a text with a term a row, or a list of pairs"),
     Field(
@@ -99,49 +94,49 @@ class RequestFields(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_empty(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _drop_empty(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in fields.items() if v is not None and (v != "" or k == "q")}
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any], most: int = 0) -> Self:
-        """The fields, checked; RequestError for what is missing or wrong, of the first alone."""
+    def of(cls, fields: Mapping[str, Any], max_alternatives: int = 0) -> Self:
+        """Return the fields, checked; RequestError 400 for the first one missing or wrong."""
         try:
-            return cls.model_validate(fields, context={"most": most})
-        except ValidationError as refused:
-            error = refused.errors(include_url=False)[0]
+            return cls.model_validate(fields, context=max_alternatives)
+        except ValidationError as invalid:
+            error = invalid.errors(include_url=False)[0]
         name = str(error["loc"][0])
         if error["type"] in ("missing", "string_too_short", "is_instance_of"):
             raise RequestError(400, f"Invalid request: missing {name} parameter")
-        found = [m.be for m in cls.model_fields[name].metadata if isinstance(m, Rule)]
-        must = found[0].format(most=most) if found else "to be a string"
-        raise RequestError(400, f"Invalid request: expected {name} {must}")
+        rules = [rule.text for rule in cls.model_fields[name].metadata if isinstance(rule, Rule)]
+        rule = rules[0].format(max_alternatives) if rules else "to be a string"
+        raise RequestError(400, f"Invalid request: expected {name} {rule}")
 
 
 class Translate(RequestFields):
     """Texts to translate."""
 
     q: Texts
-    source: Left
-    target: Right
+    source: SourceLang
+    target: TargetLang
     format: Annotated[Literal["text", "html"], Rule("to be text or html")] = "text"
     alternatives: Annotated[
         int,
-        Rule("from 0 to {most}"),
+        Rule("from 0 to {}"),
         Field(ge=0, le=20, description="further translations of each text"),
     ] = 0
     spelling: Spelling = True
-    glossary: Terms = ""
+    glossary: GlossaryField = ""
 
     @field_validator("alternatives")
     @classmethod
-    def _not_too_many(cls, n: int, info: ValidationInfo) -> int:
-        if info.context and n > info.context["most"]:
+    def _check_alternatives(cls, n: int, info: ValidationInfo) -> int:
+        if n > (info.context or 0):
             raise ValueError("too many")
         return n
 
     @property
     def texts(self) -> list[str]:
-        """All of them."""
+        """The texts as a list, also where `q` is one text."""
         return self.q if isinstance(self.q, list) else [self.q]
 
 
@@ -155,8 +150,8 @@ class TranslateFile(RequestFields):
     """A file to translate."""
 
     file: Annotated[InstanceOf[Upload], WithJsonSchema({"type": "string", "format": "binary"})]
-    source: Left
-    target: Right
+    source: SourceLang
+    target: TargetLang
     columns: Annotated[
         str, Field(description="of csv, tsv, json and yaml: columns or keys, with commas between")
     ] = ""
@@ -165,7 +160,7 @@ class TranslateFile(RequestFields):
         AfterValidator(encoding_name),
         Field(description="of a text that is neither UTF-8 nor Windows-1252, which are recognised"),
     ] = ""
-    glossary: Terms = ""
+    glossary: GlossaryField = ""
     format: Annotated[
         str, Field(description="of a file whose name does not tell it, as srt; txt: lines")
     ] = ""
@@ -175,26 +170,26 @@ class Inspect(RequestFields):
     """A text to look into."""
 
     q: Text
-    source: Left
-    target: Right
+    source: SourceLang
+    target: TargetLang
     spelling: Spelling = True
-    glossary: Terms = ""
-    attention: AttentionFlag = False
+    glossary: GlossaryField = ""
+    attention: Attention = False
 
 
 class Alternatives(RequestFields):
     """A sentence and the beginning of its translation, for which other words are wanted."""
 
     q: Sentence
-    source: Left
-    target: Right
+    source: SourceLang
+    target: TargetLang
     prefix: Prefix = []
 
 
 class ContinueAfter(Alternatives):
     """A sentence and the beginning of its translation, for which the rest is wanted."""
 
-    attention: AttentionFlag = False
+    attention: Attention = False
 
 
 # Answers
@@ -213,37 +208,33 @@ class Detected(TypedDict):
     language: str
 
 
-class Translated(TypedDict):
+class Translated(TypedDict, total=False):
     """Translations; lists, in order, where a list was asked for."""
 
-    translatedText: str | list[str]
-    detectedLanguage: NotRequired[Detected | list[Detected]]
-    alternatives: NotRequired[list[str] | list[list[str]]]
-    warnings: NotRequired[
-        Annotated[list[str] | list[list[str]], Field(description="what is to check")]
-    ]
+    translatedText: Required[str | list[str]]
+    detectedLanguage: Detected | list[Detected]
+    alternatives: list[str] | list[list[str]]
+    warnings: Annotated[list[str] | list[list[str]], Field(description="what is to check")]
 
 
-class Language(TypedDict):
-    """A language and those that it can be translated to."""
-
-    code: str
-    name: str
-    targets: list[str]
-
-
-class Named(TypedDict):
+class LanguageName(TypedDict):
     """A language and its name."""
 
     code: str
     name: str
 
 
+class Language(LanguageName):
+    """A language and those that it can be translated to."""
+
+    targets: list[str]
+
+
 class Direction(TypedDict):
     """From one language to another."""
 
-    source: Named
-    target: Named
+    source: LanguageName
+    target: LanguageName
 
 
 class Settings(TypedDict):
@@ -266,13 +257,11 @@ class Health(TypedDict):
     status: str
 
 
-class FileTranslated(TypedDict):
+class FileTranslated(TypedDict, total=False):
     """Where a translated file can be fetched, for half an hour."""
 
-    translatedFileUrl: str
-    warnings: NotRequired[
-        Annotated[list[str], Field(description="what is to check, at most 100; what is lost")]
-    ]
+    translatedFileUrl: Required[str]
+    warnings: Annotated[list[str], Field(description="what is to check, at most 100; what is lost")]
 
 
 SourceWord = tuple[str, int, int]  # a word, its first piece, the piece after it
@@ -280,31 +269,27 @@ TargetWord = tuple[str, int, int, float]  # and its probability
 Numbers = list[list[float]]
 
 
-class Part(TypedDict):
+class Part(TypedDict, total=False):
     """A sentence of a text, or what stands between two; with numbers if it was looked into."""
 
-    source: str
-    target: str
-    warnings: list[str]
-    ids: NotRequired[
-        Annotated[list[int], Field(description="of the target's pieces, the end last")]
+    source: Required[str]
+    target: Required[str]
+    warnings: Required[list[str]]
+    ids: Annotated[list[int], Field(description="of the target's pieces, the end last")]
+    sourceWords: Annotated[list[SourceWord], Field(description="word, first piece, piece after it")]
+    targetWords: Annotated[list[TargetWord], Field(description="and its probability")]
+    alignment: Annotated[
+        Numbers, Field(description="what each target word looked at: source words")
     ]
-    sourceWords: NotRequired[
-        Annotated[list[SourceWord], Field(description="word, first piece, piece after it")]
+    sourcePieces: list[str]
+    targetPieces: list[str]
+    probabilities: Annotated[list[float], Field(description="of each target piece")]
+    steps: Annotated[
+        list[list[tuple[str, float]]], Field(description="likeliest pieces of each step")
     ]
-    targetWords: NotRequired[Annotated[list[TargetWord], Field(description="and its probability")]]
-    alignment: NotRequired[
-        Annotated[Numbers, Field(description="what each target word looked at: source words")]
-    ]
-    sourcePieces: NotRequired[list[str]]
-    targetPieces: NotRequired[list[str]]
-    probabilities: NotRequired[Annotated[list[float], Field(description="of each target piece")]]
-    steps: NotRequired[
-        Annotated[list[list[tuple[str, float]]], Field(description="likeliest pieces of each step")]
-    ]
-    encoder: NotRequired[Annotated[list[list[Numbers]], Field(description="layers, heads, rows")]]
-    decoder: NotRequired[list[list[Numbers]]]
-    cross: NotRequired[list[list[Numbers]]]
+    encoder: Annotated[list[list[Numbers]], Field(description="layers, heads, rows")]
+    decoder: list[list[Numbers]]
+    cross: list[list[Numbers]]
 
 
 class Inspected(TypedDict):

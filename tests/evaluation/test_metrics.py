@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from transformer.evaluation.metrics import (
-    _edits,
+    _ter_statistics,
     bleu,
     paired_differences,
     scores,
@@ -101,11 +101,22 @@ def test_resamples_without_a_match_or_a_reference_have_an_interval() -> None:
         assert score.low <= score.value <= score.high
 
 
-def test_remembered_ter_is_computed_ter() -> None:
-    _edits.cache_clear()
+@pytest.mark.parametrize(
+    "hypotheses", [["zzz", "a b c", "d", "f g"], ["zzz", "q", "q", "f g h i j"]]
+)
+def test_an_interval_stays_on_the_scale_of_its_metric(hypotheses: list[str]) -> None:
+    for score in scores(hypotheses, ["zz aa", "a b c", "d", "f g"], n_bootstrap=200):
+        assert score.low is not None
+        assert score.high is not None
+        assert 0 <= score.low <= score.high
+        assert score.high <= 100 or score.metric == "TER"
+
+
+def test_cached_ter_is_computed_ter() -> None:
+    _ter_statistics.cache_clear()
     first = scores(HYPOTHESES, REFERENCES, metrics=["TER"])
     assert scores(HYPOTHESES, REFERENCES, metrics=["TER"]) == first
-    assert _edits.cache_info().misses == len(set(zip(HYPOTHESES, REFERENCES, strict=True)))
+    assert _ter_statistics.cache_info().misses == len(set(zip(HYPOTHESES, REFERENCES, strict=True)))
 
 
 def test_sentence_chrf_of_one_line_is_its_corpus_chrf() -> None:

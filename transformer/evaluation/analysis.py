@@ -1,4 +1,4 @@
-"""What is found out about one system on one test set: scores, lengths, faults, examples."""
+"""Analyse one system on one test set: scores, lengths, faults, examples."""
 
 import random
 import re
@@ -20,16 +20,16 @@ from transformer.evaluation.metrics import (
 from transformer.translation.quality_checks import find_issues
 
 COUNTED_FAULTS = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
-SEED = 1  # of the sentences that are drawn
-N_EXAMPLES = 20  # sentences in a list of examples
-BUCKETS = (5, 10, 20, 40)  # words of the longest source in each bucket but the open last one
+SEED = 1  # of the sentences drawn at random
+N_EXAMPLES = 20  # sentences of a list
+LENGTH_BUCKETS = (5, 10, 20, 40)  # words of the longest source of each; one more has no limit
 WORD = re.compile(r"[^\W\d_]+")
 RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the last takes all above
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestSet:
-    """A test set and what became of it: one entry a line, no line break within."""
+    """A test set and its translations: lists of equal length, no line break within a text."""
 
     name: str
     spec: str
@@ -39,14 +39,14 @@ class TestSet:
     baseline: tuple[str, ...] | None = None
 
     def files(self) -> dict[str, tuple[str, ...]]:
-        """The lines by the name of the file they are kept in; `sacrebleu_commands` names these."""
+        """Return the lines by the name of the file that holds them."""
         sides = {"src": self.sources, "ref": self.references, "hyp": self.hypotheses}
         if self.baseline is not None:
             sides["baseline"] = self.baseline
         return {f"{self.name}.{ending}": lines for ending, lines in sides.items()}
 
     def sacrebleu_commands(self) -> tuple[str, ...]:
-        """What to type in the folder of the files to see the same scores, and p-values."""
+        """Return the commands that print the same scores and p-values in the files' folder."""
         metrics = "-m bleu chrf ter --width 2"
         single = f"sacrebleu {self.name}.ref -i {self.name}.hyp {metrics} --confidence"
         systems = f"{self.name}.baseline {self.name}.hyp"
@@ -56,7 +56,7 @@ class TestSet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Speed:
-    """Wall time of translating a set; loading and one sentence to warm up are not in it."""
+    """Wall time of translating a set, without loading and one sentence to warm up."""
 
     seconds: float
     sentences_per_second: float
@@ -65,7 +65,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The scores of the sentences whose sources are about as long; none where there are none."""
+    """Scores of the sentences with a source of about this length; empty without sentences."""
 
     words: str
     sentences: int
@@ -87,7 +87,7 @@ class SentenceResult:
 
 @dataclass(frozen=True, slots=True)
 class FaultCounts:
-    """Outputs that are empty, copy their source, repeat themselves, as `faults` sees it."""
+    """Numbers of outputs that are empty, copy their source, repeat themselves (`find_issues`)."""
 
     empty: int
     copies: int
@@ -108,7 +108,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetReport:
-    """All that is known of one system on one test set.
+    """The results of one system on one test set.
 
     Lengths are in words. `length_ratio` is output over reference, `length_ratios` counts the
     sentences by theirs, one number for each two neighbours of RATIO_EDGES. `invented` counts
@@ -140,9 +140,9 @@ def analyse(
     n_bootstrap: int = N_BOOTSTRAP,
     known: Set[str] = frozenset(),
 ) -> SetReport:
-    """Finds all that a report says of a translated test set; `baseline` names the other system.
+    """Return the results of a translated test set, compared with those of `baseline` if it has any.
 
-    `known` are the words of the training text, if they are at hand.
+    `known` are the words of the training text; without them no invented words are counted.
     """
     hypotheses, references = test_set.hypotheses, test_set.references
     chrf = sentence_chrf(hypotheses, references)
@@ -151,10 +151,10 @@ def analyse(
         sum(map(n_words, side)) for side in (test_set.sources, hypotheses, references)
     )
     drawn = random.Random(SEED).sample(range(len(chrf)), min(N_EXAMPLES, len(chrf)))
-    with_fault = fault_indices(test_set.sources, hypotheses)
+    faulty = fault_indices(test_set.sources, hypotheses)
 
-    def shown(places: Iterable[int]) -> tuple[SentenceResult, ...]:
-        return tuple(_sentence(test_set, i, chrf[i]) for i in [*places][:N_EXAMPLES])
+    def examples(indices: Sequence[int]) -> tuple[SentenceResult, ...]:
+        return tuple(_sentence_result(test_set, i, chrf[i]) for i in indices[:N_EXAMPLES])
 
     return SetReport(
         name=test_set.name,
@@ -164,12 +164,12 @@ def analyse(
         scores=scores(hypotheses, references, n_bootstrap),
         commands=test_set.sacrebleu_commands(),
         buckets=score_by_length(test_set, n_bootstrap),
-        faults=FaultCounts(*(len(with_fault[code]) for code in COUNTED_FAULTS)),
+        faults=FaultCounts(*(len(faulty[code]) for code in COUNTED_FAULTS)),
         length_ratio=n_output / max(n_reference, 1),
         length_ratios=length_ratios(hypotheses, references),
-        worst=shown(by_chrf),
-        sampled=shown(sorted(drawn)),
-        faulty={code: shown(places) for code, places in with_fault.items() if places},
+        worst=examples(by_chrf),
+        sampled=examples(sorted(drawn)),
+        faulty={code: examples(indices) for code, indices in faulty.items() if indices},
         speed=speed,
         comparison=_comparison(test_set, chrf, baseline, n_bootstrap),
         invented=invented_words(hypotheses, known) if known else None,
@@ -177,7 +177,7 @@ def analyse(
 
 
 def one_line(text: str) -> str:
-    """The text as a file can hold it: a space for each line break of any kind, none at its end.
+    """Return the text as a line of a file: spaces for line breaks, none at its end.
 
     Half a surrogate pair, which no file can hold, becomes a question mark.
     """
@@ -185,39 +185,39 @@ def one_line(text: str) -> str:
 
 
 def n_words(text: str) -> int:
-    """How many runs of characters between white space the text has."""
+    """Return the number of words between white space."""
     return len(text.split())
 
 
 def score_by_length(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
-    """BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
-    members: list[list[int]] = [[] for _ in range(len(BUCKETS) + 1)]
+    """Return BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
+    members: list[list[int]] = [[] for _ in range(len(LENGTH_BUCKETS) + 1)]
     for i, source in enumerate(test_set.sources):
-        members[bisect_left(BUCKETS, n_words(source))].append(i)
-    names = [f"{before + 1}-{last}" for before, last in pairwise((0, *BUCKETS))]
-    scored = []
-    for name, chosen in zip([*names, f"{BUCKETS[-1] + 1}+"], members, strict=True):
-        hypotheses = [test_set.hypotheses[i] for i in chosen]
-        references = [test_set.references[i] for i in chosen]
-        some = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if chosen else ()
-        scored.append(Bucket(name, len(chosen), some))
-    return tuple(scored)
+        members[bisect_left(LENGTH_BUCKETS, n_words(source))].append(i)
+    names = [f"{before + 1}-{last}" for before, last in pairwise((0, *LENGTH_BUCKETS))]
+    buckets = []
+    for name, rows in zip([*names, f"{LENGTH_BUCKETS[-1] + 1}+"], members, strict=True):
+        hypotheses = [test_set.hypotheses[i] for i in rows]
+        references = [test_set.references[i] for i in rows]
+        values = scores(hypotheses, references, n_bootstrap, ("BLEU", "chrF2")) if rows else ()
+        buckets.append(Bucket(name, len(rows), values))
+    return tuple(buckets)
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
-    """All runs of letters that the texts have, in small letters."""
+    """Return all words of letters in the texts, in lower case."""
     return frozenset(word for text in texts for word in WORD.findall(text.lower()))
 
 
 def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
-    """How many of a thousand words are in small letters and not known: no names, no words."""
+    """Return how many of 1,000 words are unknown and in lower case: the others may be names."""
     words = [word for hypothesis in hypotheses for word in WORD.findall(hypothesis)]
     invented = sum(word.islower() and word not in known for word in words)
     return 1000 * invented / max(len(words), 1)
 
 
 def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:
-    """Sentences by words of the output over words of the reference, binned by RATIO_EDGES."""
+    """Count sentences by words of the output over words of the reference, by RATIO_EDGES."""
     n_bins, pairs = len(RATIO_EDGES) - 1, zip(hypotheses, references, strict=True)
     ratios = (n_words(hypothesis) / max(n_words(reference), 1) for hypothesis, reference in pairs)
     counts = Counter(min(int(ratio * 10), n_bins - 1) for ratio in ratios)
@@ -225,15 +225,15 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
 
 
 def fault_indices(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str, list[int]]:
-    """Where each fault that is counted stands, by its code."""
-    places: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS}
+    """Return the indices of the outputs with each fault of COUNTED_FAULTS, by its code."""
+    indices: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS}
     for i, pair in enumerate(zip(sources, hypotheses, strict=True)):
-        for code in {fault.code for fault in find_issues(*pair)} & places.keys():
-            places[code].append(i)
-    return places
+        for code in {fault.code for fault in find_issues(*pair)} & indices.keys():
+            indices[code].append(i)
+    return indices
 
 
-def _sentence(test_set: TestSet, i: int, chrf: float, *compared: Any) -> SentenceResult:
+def _sentence_result(test_set: TestSet, i: int, chrf: float, *compared: Any) -> SentenceResult:
     texts = test_set.sources[i], test_set.hypotheses[i], test_set.references[i]
     return SentenceResult(i + 1, chrf, *texts, *compared)
 
@@ -250,7 +250,7 @@ def _comparison(
     n = N_EXAMPLES // 2
 
     def examples(chosen: Iterable[int]) -> tuple[SentenceResult, ...]:
-        return tuple(_sentence(test_set, i, chrf[i], outputs[i], gains[i]) for i in chosen)
+        return tuple(_sentence_result(test_set, i, chrf[i], outputs[i], gains[i]) for i in chosen)
 
     return Comparison(
         baseline=baseline,

@@ -1,4 +1,4 @@
-"""Runs an evaluation: opens systems and test sets, translates, has it judged, writes the files.
+"""Run an evaluation: load systems and test sets, translate, analyse, write the report.
 
 A system is a checkpoint, or translations that exist already.
 """
@@ -25,14 +25,14 @@ from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Translator
 
 JSON_NAME, PAGE_NAME = "report.json", "report.html"
-ENDINGS = r"(\.(parquet|jsonl?|tsv|tmx|txt|gz))+$"
+SUFFIXES = r"(\.(parquet|jsonl?|tsv|tmx|txt|gz))+$"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class System:
-    """A loaded checkpoint; without translator a file of translations or a report's folder."""
+    """A loaded checkpoint, or without a translator a file of translations or a report's folder."""
 
     name: str
     path: Path
@@ -56,63 +56,63 @@ class EvaluationRequest:
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
     guard: bool = False
-    known: tuple[str, ...] = ()  # corpora; words of the output that none has are counted
+    known: tuple[str, ...] = ()  # corpora; output words that are in none of them are counted
     columns: ColumnConfig = field(default_factory=ColumnConfig)
 
 
 def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
-    """Evaluates and writes; returns the report and the folder that it and the lines are in.
+    """Evaluate a system; return the report and the folder that was written.
 
     The folder gets report.json, report.html and of each set NAME.src, NAME.ref, NAME.hyp and,
-    compared, NAME.baseline. The lines are written before anything is scored.
+    in a comparison, NAME.baseline. The lines are written before anything is scored.
     """
     names = set_names(request.tests, request.names)
     system = open_system(request.model, request)
     baseline = open_system(request.compare, request) if request.compare else None
-    opened = [system, baseline] if baseline else [system]
-    languages = direction(opened, request.src_lang, request.tgt_lang)
+    systems = [system, baseline] if baseline else [system]
+    langs = resolve_direction(systems, request.src_lang, request.tgt_lang)
     sets = [
-        read_set(spec, name, languages, request.limit, request.columns)
+        read_set(spec, name, langs, request.limit, request.columns)
         for spec, name in zip(request.tests, names, strict=True)
     ]
     folder = _output_folder(request, system, names)
-    read = (read_pairs(spec, *languages, config=request.columns) for spec in request.known)
-    known = vocabulary(text for pairs in read for pair in pairs for text in pair)
+    corpora = (read_pairs(spec, *langs, config=request.columns) for spec in request.known)
+    known = vocabulary(text for pairs in corpora for pair in pairs for text in pair)
     reports = []
     for test_set in sets:
-        before = translations(baseline, test_set, request)[0] if baseline else None
+        outputs = translations(baseline, test_set, request)[0] if baseline else None
         hypotheses, speed = translations(system, test_set, request)
-        done = replace(test_set, hypotheses=hypotheses, baseline=before)
-        for name, lines in done.files().items():
+        translated = replace(test_set, hypotheses=hypotheses, baseline=outputs)
+        for name, lines in translated.files().items():
             write_text(folder / name, "".join(f"{line}\n" for line in lines))
-        against = baseline.name if baseline else ""
-        reports.append(analyse(done, speed, against, request.n_bootstrap, known))
+        baseline_name = baseline.name if baseline else ""
+        reports.append(analyse(translated, speed, baseline_name, request.n_bootstrap, known))
     report = Report(
         model=system.name,
         path=str(system.path),
-        src_lang=languages[0],
-        tgt_lang=languages[1],
-        decode=request.decode if any(s.translator for s in opened) else None,
+        src_lang=langs[0],
+        tgt_lang=langs[1],
+        decode=request.decode if any(s.translator for s in systems) else None,
         guard=request.guard,
         machine=machine(system.translator.device if system.translator else "none"),
         sets=tuple(reports),
     )
     write_text(folder / JSON_NAME, to_json(report))
-    # The records of the run that a checkpoint lies in, if any, become curves.
+    # The metrics of the run whose folder holds the checkpoint, if any, become curves.
     records = read_metrics(system.path.parent) if system.path.is_dir() else []
     write_text(folder / PAGE_NAME, to_html(report, records))
     return report, folder
 
 
 def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
-    """A file name for each test set: as given, all different, or else from its path.
+    """Return a file name for each test set: the given ones, all different, or from its path.
 
-    Of paths with one name the second is `name-2`.
+    Of two paths with one name the second becomes `name-2`.
     """
     if names and len(names) != len(specs):
         raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")
-    bare = names or [_bare_name(spec) for spec in specs]
-    file_names = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in bare)
+    unsafe = names or [_default_name(spec) for spec in specs]
+    file_names = tuple(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in unsafe)
     if not names:
         n_before = [file_names[:i].count(name) for i, name in enumerate(file_names)]
         file_names = tuple(
@@ -125,19 +125,18 @@ def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...
     return file_names
 
 
-def _bare_name(spec: str) -> str:
+def _default_name(spec: str) -> str:
     if spec.startswith("hub:"):
         return spec.removeprefix("hub:")
     first, pair, _ = spec.partition(",")
-    name = re.sub(ENDINGS, "", Path(first).name)
+    name = re.sub(SUFFIXES, "", Path(first).name)
     return name.rpartition(".")[0] if pair else name  # of a Moses pair, without the language
 
 
 def open_system(spec: str, request: EvaluationRequest) -> System:
-    """Loads a checkpoint folder, for the direction asked for where it serves several.
+    """Load a checkpoint, for the requested direction if it serves several.
 
-    A file of translations, one a line, or the folder of an earlier report is read when the test
-    set is known.
+    A file of translations or the folder of an earlier report is read later, by `translations`.
     """
     path = Path(spec)
     if not path.exists():
@@ -152,13 +151,15 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     opened = load(
         spec, device=request.device, compute_type=request.compute_type, guard=request.guard
     )
-    asked = [pair for pair in opened.available if pair == (request.src_lang, request.tgt_lang)]
-    translator = opened.translator((asked or opened.available)[0])
+    langs = request.src_lang, request.tgt_lang
+    translator = opened.translator(langs if langs in opened.available else opened.available[0])
     return System(name=translator.name, path=path, translator=translator)
 
 
-def direction(systems: Sequence[System], src_lang: str | None, tgt_lang: str | None) -> Direction:
-    """The languages; checkpoints and the two options must agree."""
+def resolve_direction(
+    systems: Sequence[System], src_lang: str | None, tgt_lang: str | None
+) -> Direction:
+    """Return the direction on which checkpoints and options agree; else UserError."""
     if bool(src_lang) != bool(tgt_lang):
         raise UserError(f"expected both --from and --to, or neither; got {src_lang or tgt_lang}")
     directions = {(s.translator.src_lang, s.translator.tgt_lang) for s in systems if s.translator}
@@ -175,14 +176,14 @@ def direction(systems: Sequence[System], src_lang: str | None, tgt_lang: str | N
 def read_set(
     spec: str,
     name: str,
-    languages: Direction,
+    langs: Direction,
     limit: int | None = None,
     columns: ColumnConfig = DEFAULT_COLUMNS,
 ) -> TestSet:
-    """The test set, or its first `limit` pairs, each side made one line."""
+    """Return a test set, or its first `limit` pairs, each side made one line."""
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")
-    pairs = list(itertools.islice(read_pairs(spec, *languages, config=columns), limit))
+    pairs = list(itertools.islice(read_pairs(spec, *langs, config=columns), limit))
     if not pairs:
         raise UserError(f"expected at least one pair of sentences; the test set {spec} is empty")
     return TestSet(
@@ -196,7 +197,7 @@ def read_set(
 def translations(
     system: System, test_set: TestSet, request: EvaluationRequest
 ) -> tuple[tuple[str, ...], Speed | None]:
-    """One line for each source: translated and timed, or read from where they are."""
+    """Return a line for each source and, unless read from a file, the speed of translating."""
     if system.translator is None:
         path = system.path if system.path.is_file() else system.path / f"{test_set.name}.hyp"
         return _read_lines(path, len(test_set.sources), request.limit), None
@@ -234,9 +235,9 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
 
 
 def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:
-    """Made before the translating, so that what is wrong with it shows early.
+    """Make the folder of the report, before the translating, so that errors show early.
 
-    A released model stays as it was released: its report goes to the folder at hand.
+    A released model stays as it was released: its report goes to the working folder.
     """
     is_own = system.path.is_dir() and not (system.path / SELFTEST).exists()
     home = system.path if is_own else Path() if system.path.is_dir() else system.path.parent

@@ -1,10 +1,11 @@
-"""Scores translations with sacreBLEU: values, bootstrap intervals, paired significance.
+"""Score translations with sacreBLEU: values, bootstrap intervals, paired significance.
 
 On lists of lines, with sacreBLEU's defaults and its fixed seed: the `sacrebleu` command on files
 of those lines gives the same numbers.
 """
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -15,6 +16,7 @@ from sacrebleu.metrics.ter import TER, TERScore
 from sacrebleu.significance import PairedTest, Result
 
 METRICS = ("BLEU", "chrF2", "TER")
+MAXIMA = {"BLEU": 100.0, "chrF2": 100.0, "TER": math.inf}  # the minimum of all is 0
 N_BOOTSTRAP = 1000  # resamples, as many as `sacrebleu --confidence` takes
 
 Metric = BLEU | CHRF | TER
@@ -47,28 +49,28 @@ class RobustCHRF(CHRF):
     """chrF whose bootstrap survives resamples without a match."""
 
     def _compute_score_from_stats(self, stats: Any) -> CHRFScore:
-        return _same_dtype(super()._compute_score_from_stats(stats), stats)
+        return _match_dtype(super()._compute_score_from_stats(stats), stats)
 
 
-class RememberingTER(TER):
+class CachedTER(TER):
     """TER that counts the edits of each pair of sentences once: they take most of the time."""
 
     def _compute_segment_statistics(
         self, hypothesis: str, ref_kwargs: dict[str, Any]
     ) -> list[float]:
-        return _edits(hypothesis, *map(tuple, ref_kwargs["ref_words"]))
+        return _ter_statistics(hypothesis, *map(tuple, ref_kwargs["ref_words"]))
 
     def _compute_score_from_stats(self, stats: Any) -> TERScore:
-        return _same_dtype(super()._compute_score_from_stats(stats), stats)
+        return _match_dtype(super()._compute_score_from_stats(stats), stats)
 
 
 @functools.lru_cache(maxsize=2**17)  # lines of some test sets by several systems
-def _edits(hypothesis: str, reference: tuple[str, ...]) -> list[float]:
+def _ter_statistics(hypothesis: str, reference: tuple[str, ...]) -> list[float]:
     return TER()._compute_segment_statistics(hypothesis, {"ref_words": [list(reference)]})
 
 
-def _same_dtype(score: S, stats: Any) -> S:
-    """Gives the score of a resample the type of its statistics.
+def _match_dtype(score: S, stats: Any) -> S:
+    """Give the score of a resample the type of its statistics.
 
     With NumPy 2 sacreBLEU 2.6 has float32 in all resamples but those that score by a constant,
     such as 0.0 for no match, and then fails to add the two types up.
@@ -79,9 +81,8 @@ def _same_dtype(score: S, stats: Any) -> S:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """The BLEU of sacreBLEU's defaults, in per cent."""
-    _check(hypotheses, references)
-    return float(BLEU().corpus_score(hypotheses, [references]).score)
+    """Return the BLEU of sacreBLEU's defaults, in per cent."""
+    return scores(hypotheses, references, metrics=("BLEU",))[0].value
 
 
 def scores(
@@ -90,29 +91,30 @@ def scores(
     n_bootstrap: int = 0,
     metrics: Sequence[str] = METRICS,
 ) -> tuple[Score, ...]:
-    """The metrics by sacreBLEU's defaults, in per cent; TER takes nine tenths of the time.
+    """Return the metrics by sacreBLEU's defaults, in per cent; TER takes nine tenths of the time.
 
     With `n_bootstrap` the intervals are those of `sacrebleu --confidence`: the mean of that many
-    resamples plus and minus half the width of their middle 95 %.
+    resamples plus and minus half the width of their middle 95 %, cut to the metric's scale.
     """
-    _check(hypotheses, references)
-    found = []
-    for metric in _metrics(metrics).values():
+    _check_lengths(hypotheses, references)
+    results = []
+    for name, metric in _metrics(metrics).items():
         result = metric.corpus_score(hypotheses, [references], n_bootstrap=max(n_bootstrap, 1))
-        # sacreBLEU gives mean and margin away as rounded text only, hence the private fields
+        # sacreBLEU publishes mean and margin as rounded text only, hence the private fields
         mean, margin = float(result._mean), float(result._ci)
-        low, high = (mean - margin, mean + margin) if n_bootstrap > 1 else (None, None)
+        low, high = max(0.0, mean - margin), min(MAXIMA[name], mean + margin)
+        interval = (low, high) if n_bootstrap > 1 else (None, None)
         signature = str(metric.get_signature())
-        found.append(Score(result.name, float(result.score), low, high, signature))
-    return tuple(found)
+        results.append(Score(result.name, float(result.score), *interval, signature))
+    return tuple(results)
 
 
 def _metrics(names: Sequence[str]) -> dict[str, Metric]:
-    known: dict[str, Metric] = {"BLEU": BLEU(), "chrF2": RobustCHRF(), "TER": RememberingTER()}
+    known: dict[str, Metric] = {"BLEU": BLEU(), "chrF2": RobustCHRF(), "TER": CachedTER()}
     return {name: known[name] for name in names}
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def _check_lengths(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if not references or len(hypotheses) != len(references):
         raise ValueError(
             "expected as many hypotheses as references and at least one, "
@@ -126,13 +128,13 @@ def paired_differences(
     references: Sequence[str],
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> tuple[Difference, ...]:
-    """The metrics of two systems with the p-values of `sacrebleu --paired-bs`.
+    """Return the metrics of two systems with the p-values of `sacrebleu --paired-bs`.
 
     With one exception: p is 1 where two systems agree in every resample. sacreBLEU counts the
     resamples with a larger difference than 0 then, finds none, and gives its smallest p.
     """
-    _check(hypotheses, references)
-    _check(baseline, references)
+    _check_lengths(hypotheses, references)
+    _check_lengths(baseline, references)
     test = PairedTest(
         [("baseline", baseline), ("system", hypotheses)],
         _metrics(METRICS),
@@ -141,19 +143,19 @@ def paired_differences(
         n_samples=n_bootstrap,
     )
     signatures, results = test()
-    found = []
+    differences = []
     for name, signature in signatures.items():
         before, after = cast(list[Result], results[name])
         p_value = float(after.p_value or 0.0)
         if before.score == after.score and p_value <= 1 / (n_bootstrap + 1):
             p_value = 1.0
         values = float(after.score), float(before.score), p_value
-        found.append(Difference(name, *values, str(signature)))
-    return tuple(found)
+        differences.append(Difference(name, *values, str(signature)))
+    return tuple(differences)
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """The chrF2 of each line by itself, in per cent."""
+    """Return the chrF2 of each line by itself, in per cent."""
     metric = CHRF()
     pairs = zip(hypotheses, references, strict=True)
     return [float(metric.sentence_score(hyp, [ref]).score) for hyp, ref in pairs]

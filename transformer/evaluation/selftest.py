@@ -1,7 +1,7 @@
-"""A released model proves itself: the sentences in its folder come out as when it was released.
+"""The self-test of a released model: its translations are those of its release.
 
 `selftest.json` holds golden sentences with their translations by greedy search in float32, and a
-small test set with its scores. `write` makes it, `run` repeats it.
+small test set with its BLEU. `write` makes it at the release, `run` checks it.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from transformer.translation.translator import Translator
 
 MAX_MEGABYTES = 60.0  # of a released folder
 TOLERANCE = 0.5  # BLEU that 8-bit and 16-bit numbers may cost
-PLAIN = DecodeConfig(scores=False)
+GREEDY = DecodeConfig(scores=False)
 GOLDEN = {
     "es": (
         "Buenos días.", "¿Dónde está la biblioteca?", "Tengo hambre y no hay nada en la nevera.",
@@ -39,7 +39,7 @@ GOLDEN = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """One line of a self-test: whether it holds, and what was seen."""
+    """One check of a self-test: whether it passed, and what was measured."""
 
     name: str
     passed: bool
@@ -47,10 +47,9 @@ class Check:
 
 
 def write(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
-    """Writes selftest.json into a checkpoint, from its own translations in float32.
+    """Write selftest.json into a checkpoint, from its own translations in float32.
 
-    `pairs` are sentences and references of a small test set for each direction that it serves,
-    `name` says which.
+    `pairs` are sentences and references of a small test set called `name`, for each direction.
     """
     parts = {"-".join(langs): _golden(folder, langs, pairs[langs], name) for langs in pairs}
     values = parts if len(parts) > 1 else next(iter(parts.values()))
@@ -77,18 +76,18 @@ def _golden(
 def run(
     folder: str | Path, device: str, compute_type: ComputeType, langs: Direction | None = None
 ) -> Iterator[Check]:
-    """The checks of a released folder, as they are done; UserError where it has none.
+    """Yield the checks of a released model as they are made; UserError if it has no self-test.
 
-    Of a folder that serves several directions for one of them, the first if none is named.
+    `langs` is one of the model's directions; None: its first.
     """
-    place = find_checkpoint(folder)
-    langs = langs or read_config(place)[1][0]
-    golden, test = _read(place / SELFTEST, langs)
-    megabytes = sum(file.stat().st_size for file in place.iterdir() if file.is_file()) / 1e6
+    path = find_checkpoint(folder)
+    langs = langs or read_config(path)[1][0]
+    golden, test = _read(path / SELFTEST, langs)
+    megabytes = sum(file.stat().st_size for file in path.iterdir() if file.is_file()) / 1e6
     detail = f"{megabytes:.1f} MB, at most {MAX_MEGABYTES:.0f}"
     yield Check(name="size", passed=megabytes <= MAX_MEGABYTES, detail=detail)
     start = time.perf_counter()
-    translator = Translator.load(place, device, compute_type, langs)
+    translator = Translator.load(path, device, compute_type, langs)
     seconds = time.perf_counter() - start
     engine = translator.decoder.compute_type
     yield Check(
@@ -100,20 +99,20 @@ def run(
     wrong = [
         f"{source!r} gave {out!r}, not {want!r}" for (source, want), out in pairs if out != want
     ]
-    alike = len(golden) - len(wrong)
+    n_equal = len(golden) - len(wrong)
     # What rounding may change is a word here and there; garbage is alike nowhere.
-    enough = len(golden) if exact else len(golden) // 2
-    detail = "; ".join([f"{alike} of {len(golden)} alike, at least {enough}", *wrong])
-    yield Check(name="golden sentences", passed=alike >= enough, detail=detail)
+    minimum = len(golden) if exact else len(golden) // 2
+    detail = "; ".join([f"{n_equal} of {len(golden)} alike, at least {minimum}", *wrong])
+    yield Check(name="golden sentences", passed=n_equal >= minimum, detail=detail)
     hypotheses = _outputs(translator, [source for source, _ in test["pairs"]])
     score = bleu(hypotheses, [reference for _, reference in test["pairs"]])
-    room = 0.01 if exact else TOLERANCE
+    tolerance = 0.01 if exact else TOLERANCE
     detail = f"BLEU {score:.2f}, at its release {test['bleu']:.2f}"
-    yield Check(name=str(test["name"]), passed=score >= test["bleu"] - room, detail=detail)
+    yield Check(name=str(test["name"]), passed=score >= test["bleu"] - tolerance, detail=detail)
 
 
 def _outputs(translator: Translator, sources: Sequence[str]) -> list[str]:
-    return [result.text for result in translator.translate(sources, PLAIN)]
+    return [result.text for result in translator.translate(sources, GREEDY)]
 
 
 def _read(path: Path, langs: Direction) -> tuple[list[tuple[str, str]], dict[str, Any]]:

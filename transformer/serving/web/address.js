@@ -1,14 +1,14 @@
-// The address of a text, to share and to go back to: #es-en/Hola. It never reaches the server.
-// A text that is too long for it is kept beside it in the history, where a reload finds it.
+// The address of a text, to share and to go back to: #es-en/Hola. The server never gets it.
+// A text too long for the address is kept in the history entry, where a reload finds it.
 
-const LONGEST = 4000; // characters; a longer text is not written into the address
+const MAX_LENGTH = 4000; // characters; a longer text is not written into the address
 
-export const fits = (text) => text.length <= LONGEST;
+export const fitsAddress = (text) => text.length <= MAX_LENGTH;
 
-export const addressOf = (from, to, text) =>
-  `#${from}-${to}${text && fits(text) ? `/${encodeURIComponent(text)}` : ""}`;
+export const hashFor = (from, to, text) =>
+  `#${from}-${to}${text && fitsAddress(text) ? `/${encodeURIComponent(text)}` : ""}`;
 
-// { from, to, text } of an address, or null for one that is none.
+// Parses an address to { from, to, text }; null for another one.
 function readAddress(hash) {
   const found = /^#([a-z]+)-([a-z]+)(?:\/(.*))?$/s.exec(hash);
   if (!found) return null;
@@ -19,38 +19,38 @@ function readAddress(hash) {
   }
 }
 
-// What stands at this place of the history, or null.
-export function standing() {
+// The direction and text of the current history entry, or null.
+export function currentEntry() {
   const found = readAddress(location.hash);
   return found && { ...found, text: history.state?.text ?? found.text };
 }
 
-// LibreTranslate's own addresses, as browsers' keyword searches know them: /?source=en&target=es&q=Hello.
-// Such a one becomes one of this page; whether it was one.
-export function asksByQuery() {
+// Replaces LibreTranslate's kind of address (/?source=en&target=es&q=Hello, as of browsers' keyword
+// searches) by one of this page; returns whether it was of that kind.
+export function importQuery() {
   const asked = new URLSearchParams(location.search);
   const code = (name) => asked.get(name)?.toLowerCase().split(/[-_]/)[0];
   const [from, to] = [code("source") || "auto", code("target")];
   if (!to || !/^[a-z]+$/.test(from + to)) return false;
   const text = asked.get("q") ?? "";
-  history.replaceState(fits(text) ? null : { text }, "", `${location.pathname}${addressOf(from, to, text)}`);
+  history.replaceState(fitsAddress(text) ? null : { text }, "", `${location.pathname}${hashFor(from, to, text)}`);
   return true;
 }
 
-// Whether a text is another one, not the one before as it was typed on.
-function isAnother(text, before) {
+// Whether a text is a new one, and not the one before with more typed.
+function isNewText(text, before) {
   const shared = Math.min(text.length, before.length);
   return !text.startsWith(before.slice(0, shared / 2)) && !text.endsWith(before.slice(before.length - shared / 2));
 }
 
-// Writes the address; another text is a step of the history, the same one goes on in its place.
-// Whether it was another text.
-export function settleAddress(from, to, typed) {
+// Writes the address; a new text gets a history entry, the same text keeps its own.
+// Returns whether it was a new text.
+export function updateAddress(from, to, typed) {
   const text = typed.toWellFormed();
-  const address = addressOf(from, to, text);
-  const before = standing()?.text ?? "";
+  const address = hashFor(from, to, text);
+  const before = currentEntry()?.text ?? "";
   if ((address === location.hash && text === before) || (!text && !location.hash)) return false;
-  const isNew = before !== "" && (!text || isAnother(text, before));
-  history[isNew ? "pushState" : "replaceState"](fits(text) ? null : { text }, "", address);
+  const isNew = before !== "" && (!text || isNewText(text, before));
+  history[isNew ? "pushState" : "replaceState"](fitsAddress(text) ? null : { text }, "", address);
   return isNew;
 }

@@ -1,7 +1,7 @@
-// The API's description, drawn from /openapi.json, with every example ready to be sent.
+// The API's documentation, drawn from /openapi.json, with examples that can be sent.
 
 import { get } from "./api.js";
-import { $, element, remembered } from "./dom.js";
+import { $, element, loadSetting } from "./dom.js";
 
 const json = (value) => JSON.stringify(value, null, 1).replace(/\[\s+([^[\]{}]*?)\s+\]/g, (_, inside) => `[${inside.replace(/\s*\n\s*/g, " ")}]`);
 
@@ -38,7 +38,7 @@ async function send(method, path, body) {
   }
 }
 
-// An example: what is sent, which can be changed, and what comes.
+// An example: an editable request and its answer.
 function exampleOf(method, path, name, request, answer) {
   const shown = element("pre", { textContent: answer === undefined ? "" : json(answer), tabIndex: 0 });
   shown.setAttribute("aria-label", `Answer of ${path}, ${name}`);
@@ -78,7 +78,7 @@ function operationOf(path, method, described) {
 }
 
 async function start() {
-  document.documentElement.dataset.theme = remembered("theme") ?? "auto";
+  document.documentElement.dataset.theme = loadSetting("theme") ?? "auto";
   try {
     const { info, paths } = await get("openapi.json");
     const operations = Object.entries(paths).flatMap(([path, methods]) =>

@@ -1,4 +1,4 @@
-// Small helpers for the document, and what a browser remembers of a visit.
+// Helpers for the document, and settings in the browser's storage.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -8,13 +8,13 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-export const remember = (name, value) => {
+export const saveSetting = (name, value) => {
   try {
     localStorage.setItem(name, value);
   } catch { /* a browser may forbid it */ }
 };
 
-export const remembered = (name) => {
+export const loadSetting = (name) => {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -22,8 +22,8 @@ export const remembered = (name) => {
   }
 };
 
-// Moves the focus within a list by arrow keys; whether it did.
-export function moveIn(list, event, forward, backward) {
+// Moves the focus within a list by arrow keys; returns whether it did.
+export function moveFocus(list, event, forward, backward) {
   const step = forward.includes(event.key) ? 1 : backward.includes(event.key) ? -1 : 0;
   if (!step || !list.length) return false;
   event.preventDefault();
@@ -32,7 +32,7 @@ export function moveIn(list, event, forward, backward) {
   return true;
 }
 
-// Puts a text on the clipboard, also where a page without HTTPS has none; whether it is there.
+// Copies a text to the clipboard, also on a page without HTTPS; returns whether that worked.
 export async function copy(text) {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(() => true, () => false);

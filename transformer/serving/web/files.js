@@ -1,30 +1,30 @@
-// Files: chosen or dropped, sent, translated by the server, fetched again.
+// Files: chosen or dropped, uploaded, translated by the server, downloaded.
 
 import { Failure, send } from "./api.js";
 import { $, element } from "./dom.js";
-import { asFile } from "./glossary.js";
+import { toTsv } from "./glossary.js";
 import { directionOf, from, to } from "./languages.js";
 import { errorBox } from "./notices.js";
 import { t, warning } from "./texts.js";
-import { faultsOf } from "./translation.js";
+import { faultsIn } from "./translation.js";
 
-const BEGINNING = 4000; // bytes that are looked at to tell a language
+const DETECT_BYTES = 4000; // bytes to detect a language by
 const PROSE = /\.(txt|md|markdown|html?|srt|vtt)$/i; // that is all text, but for tags
-const TWINS = [".markdown", ".htm", ".yml", ".xlf"]; // other endings of what is named already
-const FEW = 3; // warnings that are shown unfolded
+const ALIASES = [".markdown", ".htm", ".yml", ".xlf"]; // other endings of what is named already
+const MAX_UNFOLDED = 3; // warnings that are shown unfolded
 let formats = [];
 let stop = () => {};
 let redraw = () => {}; // what the strip shows, in another language
 
-const formatNames = () => formats.filter((one) => !TWINS.includes(one)).map((ending) => ending.slice(1)).join(", ");
+const formatNames = () => formats.filter((one) => !ALIASES.includes(one)).map((ending) => ending.slice(1)).join(", ");
 
-export function offer(endings) {
+export function setFormats(endings) {
   formats = endings;
   $("file").accept = endings.join(",");
-  speakFiles();
+  labelFiles();
 }
 
-export function speakFiles() {
+export function labelFiles() {
   $("formats").textContent = formats.length ? t("formats", formatNames(), formats.includes(".pdf")) : "";
   redraw();
 }
@@ -47,9 +47,9 @@ function button(name, run) {
 }
 
 // The direction of a file; what is not all text is recognised by the server.
-async function wanted(file) {
+async function directionOfFile(file) {
   if (from() !== "auto" || !PROSE.test(file.name)) return [from(), to()];
-  return directionOf((await file.slice(0, BEGINNING).text()).replace(/<[^>]*>/g, " "));
+  return directionOf((await file.slice(0, DETECT_BYTES).text()).replace(/<[^>]*>/g, " "));
 }
 
 export async function sendFile(file) {
@@ -65,14 +65,14 @@ export async function sendFile(file) {
     clock.textContent = t("seconds", Math.round((Date.now() - began) / 1000));
   }, 1000);
   try {
-    const [source, target] = await wanted(file);
+    const [source, target] = await directionOfFile(file);
     const said = element("span");
     draw(() => {
       said.textContent = t(shown.arrived < 1 ? "sending" : "reading", file.name, t(target));
       bar.setAttribute("aria-label", said.textContent);
       return [element("div", { className: "row" }, said, bar, clock, button("stop", dismissFile))];
     });
-    const glossary = asFile();
+    const glossary = toTsv();
     const sent = send("translate_file", file, { source, target, ...(glossary && { glossary }) }, (share) => {
       shown.arrived = share;
       if (share < 1) bar.value = share;
@@ -85,7 +85,7 @@ export async function sendFile(file) {
     draw(() => [element("div", { className: "row done" },
       element("span", { textContent: t("fileReady", file.name) }),
       element("a", { href: path, download: "", textContent: t("download", nameFor(file.name, target, path.slice(path.lastIndexOf(".")))) }),
-      button("dismiss", dismissFile)), ...doubtsOf(warnings)]);
+      button("dismiss", dismissFile)), ...warningDetails(warnings)]);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Failure)) throw error;
@@ -96,14 +96,14 @@ export async function sendFile(file) {
   }
 }
 
-// The name under which a file comes back, which may be of another format: a PDF is text then.
+// The name of a translated file, whose format may be another: a PDF becomes text.
 const nameFor = (name, target, ending) => `${name.slice(0, name.lastIndexOf("."))}_${target}${ending}`;
 
-// What is to check in a file, folded up where it is much.
-function doubtsOf(warnings) {
-  const faults = faultsOf({ warnings }).map(warning);
+// The warnings about a file, folded up if there are many.
+function warningDetails(warnings) {
+  const faults = faultsIn({ warnings }).map(warning);
   if (!faults.length) return [];
-  return [element("details", { open: faults.length <= FEW },
+  return [element("details", { open: faults.length <= MAX_UNFOLDED },
     element("summary", { textContent: t("warnings") }),
     element("ul", {}, ...faults.map((fault) => element("li", { textContent: fault }))))];
 }

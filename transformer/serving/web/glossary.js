@@ -1,7 +1,7 @@
-// The glossary: terms and how they are translated, kept by the browser, edited in two columns.
+// The glossary: terms and their translations, stored by the browser, edited in two columns.
 
 import { settings } from "./api.js";
-import { $, element, remember, remembered } from "./dom.js";
+import { $, element, saveSetting, loadSetting } from "./dom.js";
 import { to } from "./languages.js";
 import { number, t } from "./texts.js";
 
@@ -10,17 +10,17 @@ const LONGEST = 100; // characters of a term, as the server has it
 const PAUSE = 400; // milliseconds without a key before the text is translated anew
 const MISSED = /^term (?:missing|doubled): (.*)$/s;
 let rows = []; // [Spanish, English], the last one empty
-let good = []; // of those that can be used: { pair, forms }
-let problems = []; // what is against each row, or nothing
-let missed = []; // targets that did not come out as they should
+let validRows = []; // { pair, forms } of each row that can be used
+let problems = []; // why a row cannot be used, or an empty text
+let missedTerms = []; // terms that the translation lacks or has too often
 let timer = 0;
-let changed = () => {};
+let onChange = () => {};
 
 const formsOf = (side) => side.split("|").map((form) => form.trim().replace(/\s+/g, " ").normalize("NFC"));
 const isEmpty = (row) => row.every((side) => !side.trim());
-const small = (text) => text.normalize("NFC").toLowerCase();
+const normalize = (text) => text.normalize("NFC").toLowerCase();
 
-// The forms of a row, each with its own on the other side; null for a row that is none.
+// The pairs of forms of a row; null if the sides do not match.
 function pairsOf(row) {
   const sides = row.filter((side) => side.trim()).map(formsOf);
   const [left, right] = [sides[0], sides.at(-1)];
@@ -30,11 +30,11 @@ function pairsOf(row) {
   return isWrong ? null : Array.from({ length: n }, (_, i) => [at(left, i), at(right, i)]);
 }
 
-// Finds out which rows can be used, and what is against the others.
-function judge() {
+// Finds the rows that can be used, and the problems of the others.
+function validate() {
   const known = new Map();
   let n = 0;
-  good = [];
+  validRows = [];
   problems = rows.map((row) => {
     if (isEmpty(row)) return "";
     const pairs = pairsOf(row);
@@ -44,37 +44,37 @@ function judge() {
     n += pairs.length;
     for (const [form, target] of pairs) if (!known.has(form)) known.set(form, target);
     const pair = row.map((side) => side.trim()).filter(Boolean);
-    good.push({ pair, forms: pair.flatMap(formsOf).map(small) });
+    validRows.push({ pair, forms: pair.flatMap(formsOf).map(normalize) });
     return "";
   });
-  $("glossary-title").textContent = good.length ? t("terms", number(good.length)) : t("glossary");
-  $("export").disabled = !good.length;
-  mark();
+  $("glossary-title").textContent = validRows.length ? t("terms", number(validRows.length)) : t("glossary");
+  $("export").disabled = !validRows.length;
+  markRows();
 }
 
 // The terms that a text may hold, with the languages of the columns; null without any.
 export function termsFor(text) {
-  const said = small(text).replace(/\s+/g, " ");
-  const own = good.filter(({ forms }) => forms.some((form) => said.includes(form)));
+  const said = normalize(text).replace(/\s+/g, " ");
+  const own = validRows.filter(({ forms }) => forms.some((form) => said.includes(form)));
   return own.length ? [LANGUAGES, ...own.map(({ pair }) => pair)] : null;
 }
 
-// All of them as a file.
-export function asFile() {
-  return good.length ? [LANGUAGES, ...good.map(({ pair }) => pair)].map((row) => `${row.join("\t")}\n`).join("") : "";
+// All terms as the content of a file.
+export function toTsv() {
+  return validRows.length ? [LANGUAGES, ...validRows.map(({ pair }) => pair)].map((row) => `${row.join("\t")}\n`).join("") : "";
 }
 
 // Whether a file is a CSV or of another kind, as the server has it: no tab in any row.
-function isOther(text) {
+function isOtherFormat(text) {
   const lines = text.split("\n").filter((line) => line.trim() && !line.startsWith("#"));
   return !text.includes("\t") && 2 * lines.filter((line) => /\S[,;]\S|[<>={}]/.test(line)).length > lines.length;
 }
 
 // Rows of a file; without languages in its first row the columns are as it is translated now.
-function parsed(text) {
+function parseTsv(text) {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/).filter((line) => line.trim() && !line.startsWith("#"));
   const columns = lines.map((line) => line.trimEnd().split("\t").map((side) => side.trim()));
-  const head = columns[0]?.map(small).join(" ");
+  const head = columns[0]?.map(normalize).join(" ");
   const isNamed = head === "es en" || head === "en es";
   const isTurned = isNamed ? head === "en es" : to() === "es";
   const found = (isNamed ? columns.slice(1) : columns).filter((row) => row.length < 3);
@@ -82,16 +82,16 @@ function parsed(text) {
 }
 
 function save(isSoon) {
-  remember("glossary", rows.filter((row) => !isEmpty(row)).map((row) => row.join("\t")).join("\n"));
-  judge();
+  saveSetting("glossary", rows.filter((row) => !isEmpty(row)).map((row) => row.join("\t")).join("\n"));
+  validate();
   clearTimeout(timer);
-  timer = setTimeout(changed, isSoon ? 0 : PAUSE);
+  timer = setTimeout(onChange, isSoon ? 0 : PAUSE);
 }
 
-// Says of each row that is drawn what is against it, or that a translation does without it.
-function mark() {
+// Shows in each row its problem, or that the translation does not have its term.
+function markRows() {
   [...$("terms").children].forEach((shown, i) => {
-    const isMissed = !problems[i] && rows[i].some((side) => formsOf(side).some((form) => form && missed.includes(small(form))));
+    const isMissed = !problems[i] && rows[i].some((side) => formsOf(side).some((form) => form && missedTerms.includes(normalize(form))));
     const text = problems[i] || (isMissed ? t("termMissed") : "");
     shown.classList.toggle("missed", Boolean(text));
     if (shown.lastChild.textContent !== text) shown.lastChild.textContent = text;
@@ -125,27 +125,27 @@ function add(row) {
   $("terms").append(rowFor(row, rows.length - 1));
 }
 
-// Rows are drawn where they are seen: there may be thousands.
+// Draws the rows only while the glossary is open: there may be thousands.
 function draw() {
   $("terms").replaceChildren(...($("glossary").open ? rows.map(rowFor) : []));
-  judge();
+  validate();
 }
 
-// What did not come out as it should is marked in its row.
-export function showMissed(warnings) {
-  missed = warnings.map((one) => MISSED.exec(one)?.[1]).filter(Boolean).map(small);
-  mark();
+// Marks the rows whose terms the translation lacks or has too often.
+export function markMissedTerms(warnings) {
+  missedTerms = warnings.map((one) => MISSED.exec(one)?.[1]).filter(Boolean).map(normalize);
+  markRows();
 }
 
-async function take(file) {
+async function importFile(file) {
   if (!file) return;
   const text = await file.text();
   $("import-file").value = "";
-  if (isOther(text)) {
+  if (isOtherFormat(text)) {
     $("glossary-said").textContent = t("noTerms", file.name);
     return;
   }
-  const [found, n] = parsed(text);
+  const [found, n] = parseTsv(text);
   const there = new Set(rows.map((row) => row.join("\t")));
   const fresh = found.filter((row) => !there.has(row.join("\t")));
   rows.splice(-1, 0, ...fresh);
@@ -154,24 +154,24 @@ async function take(file) {
   $("glossary-said").textContent = t("imported", number(fresh.length), n ? number(n) : "");
 }
 
-function give() {
-  const url = URL.createObjectURL(new Blob([asFile()], { type: "text/tab-separated-values" }));
+function exportFile() {
+  const url = URL.createObjectURL(new Blob([toTsv()], { type: "text/tab-separated-values" }));
   element("a", { href: url, download: "glossary.tsv" }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-export function speakGlossary() {
+export function labelGlossary() {
   $("glossary-said").textContent = "";
   draw();
 }
 
-export function startGlossary(whenChanged) {
-  changed = whenChanged;
-  const kept = (remembered("glossary") ?? "").split("\n").filter(Boolean);
+export function startGlossary(onChanged) {
+  onChange = onChanged;
+  const kept = (loadSetting("glossary") ?? "").split("\n").filter(Boolean);
   rows = [...kept.map((line) => [...line.split("\t"), ""].slice(0, 2)), ["", ""]];
   $("import").addEventListener("click", () => $("import-file").click());
-  $("import-file").addEventListener("change", () => take($("import-file").files[0]));
-  $("export").addEventListener("click", give);
+  $("import-file").addEventListener("change", () => importFile($("import-file").files[0]));
+  $("export").addEventListener("click", exportFile);
   $("glossary").addEventListener("toggle", draw);
   $("terms").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !event.target.matches("input")) return;

@@ -1,10 +1,10 @@
-// What a head does, measured on one sentence: where most of its attention goes.
+// The role of a head, measured on one sentence: where most of its attention goes.
 
 import { isWord } from "./words.js";
 
-const MOST = 0.4; // of the attention, from which on a head has the name of what gets it
-const EVEN = 0.9; // of the entropy of looking at all alike
-const FEWEST = 4; // rows, below which nothing can be told apart
+const MIN_SHARE = 0.4; // of the attention, from which on a head has the name of what gets it
+const MIN_EVEN_ENTROPY = 0.9; // of the entropy of looking at all alike
+const MIN_ROWS = 4; // rows, below which nothing can be told apart
 
 const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0);
 const best = (row) => row.indexOf(Math.max(...row));
@@ -16,14 +16,14 @@ export function meanOf(maps) {
   return all[0].map((row, i) => row.map((_, j) => mean(all.map((weights) => weights[i][j]))));
 }
 
-// How far a row spreads: 0 where one gets all, 1 where all get the same.
-function spread(row) {
+// The entropy of a row over its maximum: 0 if one piece gets all, 1 if all get the same.
+function normalizedEntropy(row) {
   const seen = row.filter((share) => share > 0);
   return seen.length < 2 ? 0 : -seen.reduce((sum, share) => sum + share * Math.log(share), 0) / Math.log(seen.length);
 }
 
-// Where each row looks, by name: columns, as a function of the row.
-function places(kind, columns, aligned) {
+// The columns that a head of each role would attend to, as functions of the row.
+function expectedColumns(kind, columns, aligned) {
   const last = columns.length - 1;
   const marks = columns.flatMap((piece, j) => (isMark(piece) ? [j] : []));
   const shared = { punctuation: () => marks };
@@ -37,17 +37,17 @@ function places(kind, columns, aligned) {
 // For each layer and head { role, share }: the name of a text, and how much of the attention.
 export function rolesOf(kind, maps, columns) {
   const aligned = kind === "cross" ? meanOf(maps).map((row) => best(row.slice(0, -1))) : [];
-  const looks = places(kind, columns, aligned);
+  const patterns = expectedColumns(kind, columns, aligned);
   return maps.map((heads) => heads.map((weights) => {
     // The first row of the decoder sees itself alone, and an end mark is no word that looks.
     const rows = weights.map((row, i) => [row, i]).slice(kind === "decoder" ? 1 : 0, kind === "decoder" ? undefined : -1);
-    if (rows.length < FEWEST) return { role: "mixed", share: 0 };
+    if (rows.length < MIN_ROWS) return { role: "mixed", share: 0 };
     let found = { role: "mixed", share: 0 };
-    for (const [role, columnsOf] of Object.entries(looks)) {
+    for (const [role, columnsOf] of Object.entries(patterns)) {
       const share = mean(rows.map(([row, i]) => columnsOf(i).reduce((sum, j) => sum + (row[j] ?? 0), 0)));
       if (share > found.share) found = { role, share };
     }
-    if (found.share >= MOST) return found;
-    return { role: mean(rows.map(([row]) => spread(row))) > EVEN ? "even" : "mixed", share: 0 };
+    if (found.share >= MIN_SHARE) return found;
+    return { role: mean(rows.map(([row]) => normalizedEntropy(row))) > MIN_EVEN_ENTROPY ? "even" : "mixed", share: 0 };
   }));
 }

@@ -14,8 +14,8 @@ function svg(name, attributes, ...children) {
 
 const strength = (share) => Math.sqrt(share).toFixed(3);
 
-// A heat map; rows after `step` are not yet there, its own is framed. `room` in pixels.
-export function heat(values, rows, columns, step, room, name) {
+// A heat map; rows after `step` are empty, that of `step` is framed. `room` is the width in pixels.
+export function heatMap(values, rows, columns, step, room, name) {
   const wide = Math.max(...rows.map((text) => text.length)) * 7.5 + 8;
   const size = Math.max(16, Math.min(44, Math.floor((room - wide - 34) / columns.length)));
   const isSquare = rows === columns; // then the columns are the same pieces, some still to come
@@ -45,7 +45,7 @@ export function heat(values, rows, columns, step, room, name) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": name }, ...cells);
 }
 
-// A map of a pixel a weight; rows after `step` are left empty.
+// A map with a pixel for each weight; rows after `step` are left empty.
 export function thumbnail(values, step) {
   const canvas = element("canvas", { width: values[0].length, height: values.length });
   const brush = canvas.getContext("2d");

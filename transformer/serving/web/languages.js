@@ -1,25 +1,25 @@
-// Which languages are chosen and which are served; what a text is written in.
+// The languages selected and those served; the language of a text.
 
 import { Failure, post } from "./api.js";
 import { $, element } from "./dom.js";
 import { percent, t } from "./texts.js";
 
-const ENOUGH = 1000; // characters that tell a language
-const SURE = 90; // per cent, from which on another language is worth a word
-const FEW = 3; // words, below which nobody can be sure
+const DETECT_CHARS = 1000; // characters that tell a language
+const MIN_CONFIDENCE = 90; // per cent, from which on another language is worth a word
+const MIN_WORDS = 3; // words, below which nobody can be sure
 
-let pairs = []; // directions that are served, as [from, to]
-let recognised = null; // { language, confidence } of the text, where it is to be recognised
+let directions = []; // directions that are served, as [from, to]
+let detected = null; // { language, confidence } of the text, if the source language is `auto`
 
 export const from = () => $("from").value;
 export const to = () => $("to").value;
-export const isOffered = (source, target) => pairs.some(([a, b]) => a === source && b === target);
-export const targetsOf = (source) => pairs.filter(([a]) => a === source).map(([, b]) => b);
+export const isServed = (source, target) => directions.some(([a, b]) => a === source && b === target);
+export const targetsOf = (source) => directions.filter(([a]) => a === source).map(([, b]) => b);
 // The language that a text is translated from, as far as it is known.
-export const source = () => (from() !== "auto" ? from() : recognised?.language ?? pairs.find(([, b]) => b === to())?.[0]);
+export const source = () => (from() !== "auto" ? from() : detected?.language ?? directions.find(([, b]) => b === to())?.[0]);
 
-export function serve(languages) {
-  pairs = languages.flatMap(({ code, targets }) => targets.filter((one) => one !== code).map((one) => [code, one]));
+export function setLanguages(languages) {
+  directions = languages.flatMap(({ code, targets }) => targets.filter((one) => one !== code).map((one) => [code, one]));
   fillLanguages();
 }
 
@@ -29,23 +29,23 @@ export function fillLanguages() {
     select.replaceChildren(...codes.map((code) => element("option", { value: code, textContent: t(code) })));
     if (codes.includes(before)) select.value = before;
   };
-  fill($("from"), ["auto", ...new Set(pairs.map(([one]) => one))]);
-  fill($("to"), [...new Set(pairs.map(([, one]) => one))]);
-  name(recognised);
-  $("swap").disabled = !isOffered(to(), source());
+  fill($("from"), ["auto", ...new Set(directions.map(([one]) => one))]);
+  fill($("to"), [...new Set(directions.map(([, one]) => one))]);
+  showDetected(detected);
+  $("swap").disabled = !isServed(to(), source());
 }
 
-// Chooses a direction; false for one that is not served.
-export function choose(source, target) {
-  if (source === "auto" ? !pairs.some(([, one]) => one === target) : !isOffered(source, target)) return false;
+// Selects a direction; returns false for one that is not served.
+export function selectDirection(source, target) {
+  if (source === "auto" ? !directions.some(([, one]) => one === target) : !isServed(source, target)) return false;
   $("from").value = source;
   $("to").value = target;
-  name(null);
+  showDetected(null);
   return true;
 }
 
-function name(found) {
-  recognised = found;
+function showDetected(found) {
+  detected = found;
   const option = $("from").querySelector("option[value=auto]");
   if (!option) return;
   option.textContent = found ? t("recognised", t(found.language)) : t("auto");
@@ -53,49 +53,49 @@ function name(found) {
 }
 
 // The first characters of a text; a letter of two code units is not cut in half.
-const beginning = (text) => text.slice(0, ENOUGH).replace(/[\uD800-\uDBFF]$/, "");
+const beginning = (text) => text.slice(0, DETECT_CHARS).replace(/[\uD800-\uDBFF]$/, "");
 
-let known = { text: null, found: null }; // the last answer: a long text begins alike for long
+let lastDetection = { text: null, found: null }; // a long text keeps its beginning while it is typed
 
 async function detect(whole, signal) {
   const text = beginning(whole);
-  if (text !== known.text) known = { text, found: (await post("detect", { q: text }, signal))[0] };
-  return known.found;
+  if (text !== lastDetection.text) lastDetection = { text, found: (await post("detect", { q: text }, signal))[0] };
+  return lastDetection.found;
 }
 
-// The direction that fits a text: the chosen one, or from the language it is recognised as.
-export async function directionOf(text, signal, told = () => {}) {
+// The direction for a text: the selected one, or from the language that is detected.
+export async function directionOf(text, signal, onDetected = () => {}) {
   if (from() !== "auto") return [from(), to()];
   const found = await detect(text, signal);
-  told(found);
+  onDetected(found);
   const targets = targetsOf(found.language);
   return [found.language, targets.includes(to()) || !targets.length ? to() : targets[0]];
 }
 
-// The same, and the page says so: the language it is translated to gives way.
-export async function settleOn(text, signal) {
-  const [source, target] = await directionOf(text, signal, name);
+// The same, shown on the page; the target changes if the detected language has another one.
+export async function showDirection(text, signal) {
+  const [source, target] = await directionOf(text, signal, showDetected);
   $("to").value = target;
-  $("swap").disabled = !isOffered(target, source);
+  $("swap").disabled = !isServed(target, source);
   return [source, target];
 }
 
-// Another language that the text is plainly written in than the chosen one, or null.
-export async function mistaken(text, signal) {
-  if (from() === "auto" || text.trim().split(/\s+/u).length < FEW) return null;
+// The language of a text if it is plainly not the selected one, else null.
+export async function suggestLanguage(text, signal) {
+  if (from() === "auto" || text.trim().split(/\s+/u).length < MIN_WORDS) return null;
   const found = await detect(text, signal).catch((error) => {
     if (error instanceof Failure) return null; // a hint that cannot be had is no error
     throw error;
   });
   if (!found) return null;
   const { language, confidence } = found;
-  return language !== from() && confidence >= SURE && targetsOf(language).length ? language : null;
+  return language !== from() && confidence >= MIN_CONFIDENCE && targetsOf(language).length ? language : null;
 }
 
-// After a choice of one language, the other one must fit it.
-export function settle(changed) {
-  if (changed === "from" && from() !== "auto" && !isOffered(from(), to())) $("to").value = targetsOf(from())[0];
-  if (changed === "to" && from() !== "auto" && !isOffered(from(), to())) $("from").value = "auto";
-  name(null);
-  $("swap").disabled = !isOffered(to(), source());
+// Changes the other language after one was selected, if the two are not served together.
+export function repairDirection(changed) {
+  if (changed === "from" && from() !== "auto" && !isServed(from(), to())) $("to").value = targetsOf(from())[0];
+  if (changed === "to" && from() !== "auto" && !isServed(from(), to())) $("from").value = "auto";
+  showDetected(null);
+  $("swap").disabled = !isServed(to(), source());
 }

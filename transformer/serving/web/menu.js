@@ -1,16 +1,16 @@
-// Other words for a word of the translation, and what the sentence becomes with them.
+// The menu of a translated word: alternatives, and how the sentence goes on after each.
 
 import { Failure } from "./api.js";
-import { $, element, moveIn } from "./dom.js";
-import { explained } from "./notices.js";
+import { $, element, moveFocus } from "./dom.js";
+import { failureText } from "./notices.js";
 import { percent, t } from "./texts.js";
-import { alternatives, continued, replace } from "./translation.js";
+import { alternatives, continueAfter, replaceWord } from "./translation.js";
 import { isWord } from "./words.js";
 
-const LEAST = 0.01; // probability of a word that is offered
-const NAME = 0.2; // of one that the language does not know, which may be a name
-const MOST = 6; // words that are offered, with the one that stands there
-const AROUND = 2; // words that are shown before and after a change
+const MIN_PROBABILITY = 0.01; // of a word that is offered
+const MIN_UNKNOWN_PROBABILITY = 0.2; // of one that the language does not know, which may be a name
+const MAX_OPTIONS = 6; // words that are offered, with the one that stands there
+const CONTEXT_WORDS = 2; // words that are shown before and after a change
 
 let opener = null; // the word whose menu is open
 let asking = new AbortController();
@@ -18,15 +18,15 @@ let asking = new AbortController();
 const isOther = (text, word) => text.toLowerCase() !== word.toLowerCase();
 // The rest is the model's own words, which no rule of the server has looked at: a time or an amount must stay.
 const numbersOf = (text) => (text.match(/\d+/g) ?? []).sort().join(" ");
-const isLikely = ({ known, probability }) => probability >= (known ? LEAST : NAME);
+const isLikely = ({ known, probability }) => probability >= (known ? MIN_PROBABILITY : MIN_UNKNOWN_PROBABILITY);
 
-// Those that are words and likely, the one that stands there first.
-function worthwhile(found, word, taken) {
-  return found.filter((one) => one.ids.join() === taken || (isLikely(one) && isWord(one.text)
-    && isOther(one.text, word))).slice(0, MOST);
+// The alternatives that are words and likely, and the present word.
+function filterAlternatives(found, word, currentIds) {
+  return found.filter((one) => one.ids.join() === currentIds || (isLikely(one) && isWord(one.text)
+    && isOther(one.text, word))).slice(0, MAX_OPTIONS);
 }
 
-export async function openMenu(span, lookAt) {
+export async function openMenu(span, inspectWord) {
   closeMenu(false);
   asking = new AbortController();
   const { signal } = asking;
@@ -37,37 +37,37 @@ export async function openMenu(span, lookAt) {
   span.setAttribute("aria-expanded", "true");
   $("menu-title").textContent = t("otherWords", word);
   $("options").replaceChildren();
-  say(t("searching"));
+  setStatus(t("searching"));
   $("menu").hidden = false;
-  put(span);
+  placeMenu(span);
   $("menu-close").focus({ preventScroll: true });
   $("menu-look").onclick = () => {
     closeMenu(false);
-    lookAt(place, first);
+    inspectWord(place, first);
   };
   try {
-    const taken = place.part.ids.slice(first, last).join();
-    const offered = worthwhile(await alternatives(place, prefix, signal), word, taken);
-    const options = offered.map((one) => optionOf(one, one.ids.join() === taken, place, prefix));
+    const currentIds = place.part.ids.slice(first, last).join();
+    const offered = filterAlternatives(await alternatives(place, prefix, signal), word, currentIds);
+    const options = offered.map((one) => createOption(one, one.ids.join() === currentIds, place, prefix));
     $("options").replaceChildren(...options);
-    const others = offered.filter((one) => one.ids.join() !== taken);
+    const others = offered.filter((one) => one.ids.join() !== currentIds);
     await Promise.all(others.map((one) => preview(one, place, [...prefix, ...one.ids], signal)));
     for (const option of [...$("options").children]) if (option.hidden) option.remove();
-    say($("options").querySelector("[aria-selected=false]") ? "" : t("none"));
-    put(span);
+    setStatus($("options").querySelector("[aria-selected=false]") ? "" : t("none"));
+    placeMenu(span);
     if (document.activeElement === $("menu-close")) $("options").querySelector("button")?.focus({ preventScroll: true });
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Failure)) throw error;
-    say(explained(error));
+    setStatus(failureText(error));
   }
 }
 
-const say = (text) => {
+const setStatus = (text) => {
   $("menu-said").textContent = text;
 };
 
-function optionOf(one, isTaken, place, prefix) {
+function createOption(one, isTaken, place, prefix) {
   const option = element("button", { type: "button" },
     element("span", { className: "name", textContent: one.text }),
     element("span", { className: "share", textContent: percent(one.probability) }),
@@ -76,7 +76,7 @@ function optionOf(one, isTaken, place, prefix) {
   option.setAttribute("aria-selected", String(isTaken));
   option.addEventListener("click", () => {
     closeMenu();
-    if (one.news) replace(place, one.news);
+    if (one.news) replaceWord(place, one.news);
   });
   one.option = option;
   // What may only lengthen the word before is not shown until it is known to be a word of its own.
@@ -86,9 +86,9 @@ function optionOf(one, isTaken, place, prefix) {
   return option;
 }
 
-// Asks what the sentence becomes, and shows the words around what changes.
+// Requests the sentence with an alternative, and shows the words around the change.
 async function preview(one, { part, i, paragraph }, prefix, signal) {
-  const news = await continued({ part, paragraph }, prefix, signal);
+  const news = await continueAfter({ part, paragraph }, prefix, signal);
   const before = part.targetWords.map(([word]) => word);
   const after = news.targetWords.map(([word]) => word);
   const isOwnWord = !i || after[i - 1] === before[i - 1];
@@ -97,16 +97,16 @@ async function preview(one, { part, i, paragraph }, prefix, signal) {
   if (one.option.hidden) return;
   one.news = news;
   one.option.disabled = false;
-  one.option.querySelector(".change").replaceChildren(...changed(before, after, i));
+  one.option.querySelector(".change").replaceChildren(...changedWords(before, after, i));
 }
 
-function changed(before, after, i) {
+function changedWords(before, after, i) {
   let same = 0; // words at the end that stay
   const most = Math.min(before.length, after.length) - i;
   while (same < most && before.at(-1 - same) === after.at(-1 - same)) same += 1;
   const end = Math.max(i + 1, after.length - same);
-  const tail = after.slice(end + AROUND).some(isWord) ? end + AROUND : after.length;
-  const start = Math.max(0, i - AROUND);
+  const tail = after.slice(end + CONTEXT_WORDS).some(isWord) ? end + CONTEXT_WORDS : after.length;
+  const start = Math.max(0, i - CONTEXT_WORDS);
   const spaced = (words) => words.join(" ").replace(/ ([.,;:!?)\]])/gu, "$1").replace(/(\d[.,:]) (?=\d)/g, "$1");
   const [left, middle, right] = [after.slice(start, i), after.slice(i, end), after.slice(end, tail)].map(spaced);
   const gap = !right || /^[.,;:!?)\]]/u.test(right) ? "" : " ";
@@ -116,8 +116,8 @@ function changed(before, after, i) {
   ];
 }
 
-// Below its word, or above where there is more room; a narrow window puts it at its foot.
-function put(span) {
+// Places the menu below its word, or above if there is more room.
+function placeMenu(span) {
   const menu = $("menu");
   const box = span.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;
@@ -127,19 +127,19 @@ function put(span) {
   menu.style.top = `${(isBelow ? box.bottom + 6 : box.top - menu.offsetHeight - 6) + window.scrollY}px`;
 }
 
-export function closeMenu(giveBack = true) {
+export function closeMenu(restoreFocus = true) {
   if ($("menu").hidden) return;
   asking.abort();
   $("menu").hidden = true;
   opener.setAttribute("aria-expanded", "false");
-  if (giveBack && opener.isConnected) opener.focus({ preventScroll: true });
+  if (restoreFocus && opener.isConnected) opener.focus({ preventScroll: true });
 }
 
 export function startMenu() {
   const menu = $("menu");
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape") closeMenu();
-    else moveIn([...menu.querySelectorAll("button:not(:disabled)")], event, ["ArrowDown"], ["ArrowUp"]);
+    else moveFocus([...menu.querySelectorAll("button:not(:disabled)")], event, ["ArrowDown"], ["ArrowUp"]);
   });
   menu.addEventListener("focusout", (event) => {
     if (event.relatedTarget && !menu.contains(event.relatedTarget)) closeMenu(false);

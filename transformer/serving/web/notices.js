@@ -1,23 +1,23 @@
-// What is said about a translation: errors, doubts, spelling, another language.
+// Notices about a translation: errors, warnings, spelling, another language.
 
 import { settings } from "./api.js";
 import { $, element } from "./dom.js";
 import { language, number, t, warning } from "./texts.js";
-import { faultsOf, slipsOf, spell, work } from "./translation.js";
+import { faultsIn, correctionsOf, setCorrected, work } from "./translation.js";
 
 // An error in the language of the page.
-export function explained({ kind, seconds }) {
+export function failureText({ kind, seconds }) {
   const text = t("failures")[kind];
   return typeof text === "function" ? text(seconds, number(settings.characters)) : text;
 }
 
-// An error as a box: what happened, what to do, once more, and what the server said.
-export function errorBox(failure, title, again, text = explained(failure)) {
+// A box for an error: what happened, what to do, a button to retry, the server's message.
+export function errorBox(failure, title, retry, text = failureText(failure)) {
   const details = failure.reason && element("details", {},
     element("summary", { textContent: t("details") }),
     element("p", { lang: "en", textContent: failure.reason }));
   const button = element("button", { type: "button", textContent: t("again") });
-  button.addEventListener("click", again);
+  button.addEventListener("click", retry);
   return element("div", { className: "error" },
     element("strong", { textContent: title }),
     element("p", { textContent: text }),
@@ -29,20 +29,20 @@ const quoted = (word) => (language() === "es" ? `«${word}»` : `“${word}”`)
 
 const unique = (words) => [...new Set(words)];
 
-// What there is to say, each with something to do about it: [text, action, run].
-function lines(translateFrom) {
+// The notices, each with an action: [text, label of its button, function].
+function noticeLines(translateFrom) {
   const { other, paragraphs } = work;
-  const read = new Map(paragraphs.flatMap(slipsOf));
+  const read = new Map(paragraphs.flatMap(correctionsOf));
   const kept = unique(paragraphs.flatMap((one) => one.kept ?? []));
   const words = [...read].map(([word, as]) => t("readAs", quoted(word), quoted(as))).join(", ");
   return [
     other && [t("looksLike", t(other)), t("translateFrom", t(other)), () => translateFrom(other)],
-    read.size && [`${t("spelling")} ${words}.`, t("asTyped"), () => spell([...read.keys()], true)],
-    kept.length && [`${t("keptAsTyped")} ${kept.map(quoted).join(", ")}.`, t("correct"), () => spell(kept, false)],
+    read.size && [`${t("spelling")} ${words}.`, t("asTyped"), () => setCorrected([...read.keys()], true)],
+    kept.length && [`${t("keptAsTyped")} ${kept.map(quoted).join(", ")}.`, t("correct"), () => setCorrected(kept, false)],
   ].filter(Boolean);
 }
 
-// Draws only what has changed: a reader hears it once, and a button keeps its place.
+// Draws only changed texts: a screen reader says them once, and a button keeps the focus.
 function draw(box, texts, make) {
   const key = JSON.stringify(texts);
   if (box.dataset.said === key) return;
@@ -53,26 +53,26 @@ function draw(box, texts, make) {
 }
 
 export function showNotices(translateFrom) {
-  const said = lines(translateFrom);
-  draw($("notices"), said.map(([text]) => text), () => said.map(([text, action, run]) => {
+  const notices = noticeLines(translateFrom);
+  draw($("notices"), notices.map(([text]) => text), () => notices.map(([text, action, run]) => {
     const button = element("button", { type: "button", className: "link", textContent: action });
     button.addEventListener("click", run);
     return element("p", {}, `${text} `, button);
   }));
-  const faults = unique(work.paragraphs.flatMap(faultsOf)).map(warning);
+  const faults = unique(work.paragraphs.flatMap(faultsIn)).map(warning);
   draw($("warnings"), faults, () => faults.map((fault) => element("li", { textContent: fault })));
-  $("notices").hidden = !said.length;
+  $("notices").hidden = !notices.length;
   $("doubts").hidden = !faults.length;
 }
 
 let shown = null; // the failure that is on the page
 
-export function showFailure(again) {
+export function showFailure(retry) {
   const { failure } = work;
   const key = failure && `${language()} ${failure.kind} ${failure.seconds}`;
   if (key === shown?.key && failure === shown?.failure) return;
   shown = { key, failure };
   const hasOld = work.paragraphs.some((one) => (one.text ?? one.old)?.trim());
   $("target").parentElement.hidden = Boolean(failure) && !hasOld;
-  $("failure").replaceChildren(...(failure ? [errorBox(failure, t(hasOld ? "failedOld" : "failed"), again)] : []));
+  $("failure").replaceChildren(...(failure ? [errorBox(failure, t(hasOld ? "failedOld" : "failed"), retry)] : []));
 }

@@ -1,25 +1,25 @@
-// The texts that were translated before this one, in this visit: kept by the page alone.
+// The texts translated earlier in this visit; only the page has them.
 
-import { addressOf } from "./address.js";
+import { hashFor } from "./address.js";
 import { $, element } from "./dom.js";
 
-const KEPT = 12; // texts that are listed
+const MAX_LISTED = 12; // texts that are listed
 const finished = new Map(); // translations by the address of their text
 
-// Takes note of a translation, the last one of its address.
-export function finish(from, to, text, translated) {
-  const address = addressOf(from, to, text);
+// Records the last translation of an address.
+export function addRecent(from, to, text, translated) {
+  const address = hashFor(from, to, text);
   finished.delete(address);
   finished.set(address, { text, translated, wasLeft: false });
-  if (finished.size > 4 * KEPT) finished.delete(finished.keys().next().value);
+  if (finished.size > 4 * MAX_LISTED) finished.delete(finished.keys().next().value);
 }
 
-// Lists the text of an address that was left for another one.
-export function leave(address) {
+// Lists the text of an address that was replaced by another one.
+export function listRecent(address) {
   const left = finished.get(address);
   if (!left) return;
   left.wasLeft = true;
-  const listed = [...finished].filter(([, { wasLeft }]) => wasLeft).reverse().slice(0, KEPT);
+  const listed = [...finished].filter(([, { wasLeft }]) => wasLeft).reverse().slice(0, MAX_LISTED);
   $("recent").hidden = false;
   $("recent-list").replaceChildren(...listed.map(([href, { text, translated }]) => element("li", {},
     element("a", { href },

@@ -1,4 +1,4 @@
-// What the page says, in the two languages of its interface.
+// The texts of the page, in the two languages of its interface.
 
 export const TEXTS = {
   en: {
@@ -209,8 +209,8 @@ export function warning(text) {
   return [current.faults[code] ?? code, ...about].join(": ");
 }
 
-// Writes every text of the page anew.
-export function speak(code) {
+// Sets the language of the page and rewrites all its texts.
+export function setLanguage(code) {
   current = TEXTS[code] ?? TEXTS.en;
   document.documentElement.lang = language();
   const set = (name, write) => {

@@ -1,34 +1,34 @@
-// The two panes: paragraphs side by side, scrolled together, their words lit by attention.
+// The two panes: paragraphs side by side, scrolled together, words highlighted by attention.
 
 import { $, element } from "./dom.js";
 import { to } from "./languages.js";
 import { percent, t } from "./texts.js";
-import { lookInside, work } from "./translation.js";
-import { light, sourceNodes, targetNodes } from "./words.js";
+import { inspectParagraphs, work } from "./translation.js";
+import { highlight, sourceNodes, targetNodes } from "./words.js";
 
 let rows = []; // of each paragraph what is drawn: { paragraph, stamp, left, right }
 let tops = [[], []]; // where the paragraphs begin, in the left and in the right pane
 let frame = 0;
 let timer = 0;
-const PAUSE = 100; // milliseconds of rest before what is seen is looked into
+const PAUSE = 100; // milliseconds before the paragraphs in view are inspected
 const rowOf = new WeakMap(); // of an element in the right pane
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) rowOf.get(target).isSeen = isIntersecting;
-  lookSoon();
+  scheduleInspection();
 });
 
-function lookSoon() {
+function scheduleInspection() {
   clearTimeout(timer);
   if (work.state !== "ready") return;
-  timer = setTimeout(() => lookInside(rows.filter((row) => row.isSeen).map((row) => row.paragraph)), PAUSE);
+  timer = setTimeout(() => inspectParagraphs(rows.filter((row) => row.isSeen).map((row) => row.paragraph)), PAUSE);
 }
 
 const describe = (share) => t("sure", percent(share));
 
 export const targetWords = () => [...$("target").querySelectorAll(".word")];
 
-// Draws what has changed since the last time; all of it in another language.
-export function showText({ anew = false } = {}) {
+// Draws the paragraphs that have changed, or all, as after a change of language.
+export function showText({ isForced = false } = {}) {
   const { paragraphs, state } = work;
   const focused = document.activeElement?.place;
   $("target").lang = to();
@@ -40,20 +40,20 @@ export function showText({ anew = false } = {}) {
     row.right.remove();
   }
   paragraphs.forEach((paragraph, i) => {
-    const row = rows[i] ?? newRow(i);
-    if (!anew && row.paragraph === paragraph && row.stamp === paragraph.stamp) return;
+    const row = rows[i] ?? createRow(i);
+    if (!isForced && row.paragraph === paragraph && row.stamp === paragraph.stamp) return;
     Object.assign(row, { paragraph, stamp: paragraph.stamp });
     row.left.replaceChildren(...sourceNodes(paragraph));
     row.right.replaceChildren(...(paragraph.source.trim() ? targetNodes(paragraph, describe) : [element("br")]));
     row.right.classList.toggle("stale", paragraph.text === undefined);
   });
-  giveFocus(focused);
-  lookSoon();
+  restoreFocus(focused);
+  scheduleInspection();
   cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(arrange);
+  frame = requestAnimationFrame(alignParagraphs);
 }
 
-function newRow(i) {
+function createRow(i) {
   const row = { left: element("div"), right: element("div") };
   $("shadow").append(row.left);
   $("target").append(row.right);
@@ -62,8 +62,8 @@ function newRow(i) {
   return (rows[i] = row);
 }
 
-// The focus stays at its word though that was drawn anew; the first word can always be reached.
-function giveFocus(place) {
+// Gives the focus back to a redrawn word; the first word is always reachable by Tab.
+function restoreFocus(place) {
   if (place && document.activeElement === document.body) {
     const again = targetWords().find((span) => span.place.i === place.i && span.place.part.source === place.part.source);
     if (again) again.tabIndex = 0;
@@ -73,8 +73,8 @@ function giveFocus(place) {
   if (first && !$("target").querySelector(".word[tabindex='0']")) first.tabIndex = 0;
 }
 
-// A paragraph begins where its source does, or right after the one before where that is longer.
-function arrange() {
+// Aligns each paragraph with its source, or puts it after the one before if that is longer.
+function alignParagraphs() {
   const source = $("source");
   $("shadow").style.width = `${source.clientWidth}px`;
   const areBeside = getComputedStyle($("panes")).getPropertyValue("--beside").trim() === "1";
@@ -91,17 +91,17 @@ function arrange() {
     return start;
   });
   tops = [left, right];
-  follow();
-  if (source.scrollTop) drive(0); // it may have been scrolled before there was a translation
+  scrollShadow();
+  if (source.scrollTop) syncScroll(0); // it may have been scrolled before there was a translation
 }
 
-// The words behind the text field break into the same lines, and move with it.
-function follow() {
+// Scrolls the words behind the text field with it.
+function scrollShadow() {
   $("shadow").scrollTop = $("source").scrollTop;
 }
 
-// Where in one pane the place is that stands at a height in the other one.
-function across(height, from, to) {
+// Maps a scroll height of one pane to the other.
+function mapScroll(height, from, to) {
   let i = from.findLastIndex((top) => top <= height);
   if (i < 0) return height;
   i = Math.min(i, from.length - 2);
@@ -110,29 +110,29 @@ function across(height, from, to) {
   return to[i] + share * (to[i + 1] - to[i]);
 }
 
-let driven = null; // the pane that follows the other one: its own event is no wish of the reader
+let syncedPane = null; // the pane that was scrolled with the other one: its scroll event is not the reader's
 
-function drive(side) {
+function syncScroll(side) {
   const panes = [$("source"), $("target")];
   const [pane, other] = [panes[side], panes[1 - side]];
   const before = other.scrollTop;
   const isAtEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
-  other.scrollTop = isAtEnd ? other.scrollHeight : across(pane.scrollTop, tops[side], tops[1 - side]);
-  if (other.scrollTop !== before) driven = other;
+  other.scrollTop = isAtEnd ? other.scrollHeight : mapScroll(pane.scrollTop, tops[side], tops[1 - side]);
+  if (other.scrollTop !== before) syncedPane = other;
 }
 
 function scrollTogether() {
   [$("source"), $("target")].forEach((pane, side) => pane.addEventListener("scroll", () => {
-    if (side === 0) follow();
-    if (driven !== pane) drive(side);
-    else driven = null;
+    if (side === 0) scrollShadow();
+    if (syncedPane !== pane) syncScroll(side);
+    else syncedPane = null;
   }));
 }
 
 function pointAt(place) {
   for (const row of rows) {
     const isNear = row.paragraph === place?.paragraph;
-    if (isNear || row.isLit) light([...row.left.children, ...row.right.children].filter((one) => one.place), isNear ? place : null);
+    if (isNear || row.isLit) highlight([...row.left.children, ...row.right.children].filter((one) => one.place), isNear ? place : null);
     row.isLit = isNear;
   }
 }
@@ -149,5 +149,5 @@ export function startView() {
   for (const name of ["mouseleave", "focusout"]) target.addEventListener(name, () => pointAt(null));
   source.addEventListener("mouseleave", () => pointAt(null));
   scrollTogether();
-  new ResizeObserver(() => arrange()).observe(source);
+  new ResizeObserver(() => alignParagraphs()).observe(source);
 }

@@ -1,4 +1,4 @@
-// Sentences as words on the page: which word stands where, and which looked at which.
+// Sentences as words on the page, and the attention between them.
 
 import { element } from "./dom.js";
 
@@ -20,7 +20,7 @@ function spans(text, words, make) {
   return [...nodes, text.slice(end)];
 }
 
-// A paragraph as it was typed; its words are spans once it was looked into.
+// The nodes of a source paragraph; words are spans once it is inspected.
 export function sourceNodes(paragraph) {
   if (!paragraph.parts) return [paragraph.source];
   return paragraph.parts.flatMap((part) =>
@@ -49,16 +49,16 @@ export function targetNodes(paragraph, describe) {
     }));
 }
 
-// How much each word of the other side has to do with a word, the most being 1.
-function partners({ part, i, side }) {
+// The attention between a word and each word of the other side, over its maximum.
+function alignmentShares({ part, i, side }) {
   const row = side === "target" ? part.alignment[i] : part.alignment.map((weights) => weights[i]);
   const most = Math.max(...row, 1e-6);
   return row.map((weight) => weight / most);
 }
 
-// Lights the words that belong to a place, and puts out the others.
-export function light(spansOf, place) {
-  const shares = place ? partners(place) : [];
+// Highlights the words aligned with one, and no others.
+export function highlight(spansOf, place) {
+  const shares = place ? alignmentShares(place) : [];
   for (const span of spansOf) {
     const { part, side, i } = span.place;
     const isNear = place && part === place.part;

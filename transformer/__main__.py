@@ -1,14 +1,14 @@
-"""python -m transformer is the `translate` command."""
+"""`python -m transformer` is the command `translate`."""
 
 import os
 import signal
 import sys
 
 
-def _give_back_by_the_page() -> None:
-    """Starts again with glibc's allocator, which gives a server's memory back page by page.
+def _restart_with_malloc() -> None:
+    """Restart with glibc's allocator for all objects: it returns memory to the system by the page.
 
-    Python's own gives back a MiB, and only one in which nothing is left.
+    Python's own returns a MiB at a time, and only one in which no object is left.
     """
     try:
         has_glibc = "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")
@@ -20,9 +20,9 @@ def _give_back_by_the_page() -> None:
 
 
 def main() -> int:
-    """The exit code of the command; Ctrl-C during its import or its exit leaves no traceback."""
+    """Run the command, return its exit code; Ctrl-C during import or exit leaves no traceback."""
     if "--serve" in sys.argv or sys.argv[1:2] == ["serve"]:
-        _give_back_by_the_page()
+        _restart_with_malloc()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from transformer import cli

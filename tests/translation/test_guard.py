@@ -193,7 +193,7 @@ def test_emoji_at_the_ends_are_carried_around_the_model(speaks: Speaks) -> None:
 
 def test_a_loop_is_tried_again_and_the_better_one_taken(speaks: Speaks) -> None:
     def says(text: str, decode: DecodeConfig) -> str:
-        return "A salad." if decode.no_repeat_ngram else "Salad salad salad."
+        return "A salad." if decode.beam_size > 1 else "Salad salad salad."
 
     guarded, _ = speaks(says)
     (result,) = guarded.translate(["Ensalada."])

@@ -9,7 +9,7 @@ from transformer.text.glossary import Glossary
 from transformer.translation.directions import Directions, load
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.preprocess import TermPlace
-from transformer.translation.terms import agreeing, place_terms
+from transformer.translation.terms import agree_articles, place_terms
 from transformer.translation.translator import Candidate, Translation, Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,7 +145,7 @@ def test_a_possessive_stays_and_what_cannot_be_aligned_too() -> None:
     ],
 )
 def test_articles_agree_with_a_term_whose_ending_tells(text: str, term: str, expected: str) -> None:
-    assert agreeing(text, [term]) == expected
+    assert agree_articles(text, [term]) == expected
 
 
 def test_a_term_in_spanish_gets_its_article() -> None:

@@ -1,7 +1,7 @@
-"""What each language writes in its own way: signs, sums, times and abbreviations.
+"""Conventions of the two languages: signs, amounts, times, ordinals and abbreviations.
 
-Before a model a text gets the spelling that a corpus has; behind it, what the source says stands in
-the spelling of the target, whatever the model made of it.
+Before the model, a text is normalized to the spelling that a corpus has. Behind the model, what
+the source says is written as the target language writes it.
 """
 
 import re
@@ -45,7 +45,7 @@ _FEMININE = re.compile(r"(?si:.*\b(?:(las?|una|esta)|el|los|un|este|del|al|su|mi
 
 
 def normalize_source(text: str, lang: str) -> str:
-    """A text with the signs that a corpus has: 180 °C, n.º 5, página 12, no soft hyphens."""
+    """Write signs, abbreviations and times as a corpus does: 180 °C, n.º 5, página 12, 18:30."""
     text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
     text = unicodedata.normalize("NFC", text.translate(_REPLACEMENTS))
     text = expand_abbreviations(text, lang)
@@ -63,20 +63,20 @@ def _rewrite_clock(found: re.Match[str], lang: str) -> str:
 
 
 def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
-    """Where those times, sums and numbers stand that are lost, or of which a sign is."""
+    """The spans of times, sums and numbers of which a part (`lost`: number, sign) is missing."""
     found = [(clock.start, clock.end) for clock in find_times(text)]
     spans = [(start, end) for start, end in found if text[start:end] in lost]
     found = spans + [match.span() for match in _AMOUNT.finditer(text)]
     found += [(span.start, span.end) for span in find_protected(text) if span.kind == "number"]
     for start, end in found[len(spans) :]:
-        told = {text[start:end], *_AMOUNT_PART.findall(text[start:end])}
-        if not told.isdisjoint(lost) and not any(a < end and start < b for a, b in spans):
+        named = {text[start:end], *_AMOUNT_PART.findall(text[start:end])}
+        if not named.isdisjoint(lost) and not any(a < end and start < b for a, b in spans):
             spans.append((start, end))
     return sorted(spans)
 
 
 def convert_amount(amount: str, lang: str) -> str:
-    """A time, a sum or a number as the target language writes it: $1,500.50 -> 1.500,50 $."""
+    """Write a time, a sum or a number as the target `lang` does: $1,500.50 -> 1.500,50 $."""
     times = find_times(amount)
     if times and (times[0].start, times[0].end) == (0, len(amount)):
         return format_time(times[0], lang)
@@ -91,7 +91,7 @@ def convert_amount(amount: str, lang: str) -> str:
 
 
 def _convert_separators(number: str, lang: str) -> str:
-    """A number of the other language in the separators of this one; what is none of its stays."""
+    """Swap the separators of a number of the other language; leave what is no such number."""
     point, comma = (",", ".") if lang == "en" else (".", ",")  # of the source
     grouped = re.fullmatch(rf"\d{{1,3}}(?:[{comma}]\d{{3}})+(?:[{point}]\d+)?", number)
     if grouped or re.fullmatch(rf"\d+[{point}]\d+", number):
@@ -100,9 +100,10 @@ def _convert_separators(number: str, lang: str) -> str:
 
 
 def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> str:
-    """A translation as its language writes it: n.º 5, 4:30 p.m.; without a dot before a copy.
+    """Write the times, quotation marks, semicolons and ordinals of a translation as `lang` does.
 
-    The pieces have no º, and a model guesses times. The marks of what is kept stay.
+    Times become those of the source, as models guess them; º has no piece in the vocabulary.
+    Quotation marks stay if a `kept` token has some.
     """
     text = correct_times(source, text, lang)
     if not any(_QUOTED.search(token) for token in kept):  # of a tag, of code
@@ -122,7 +123,7 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
 
 
 def _restore_semicolons(source: str, text: str) -> str:
-    """A translation with the semicolons of its source, where each has its mark in it."""
+    """Put back semicolons, if source and translation have as many marks of a pause."""
     marks = _PAUSE.findall(source)
     if len(marks) != len(_PAUSE.findall(text)):
         return text
@@ -131,7 +132,7 @@ def _restore_semicolons(source: str, text: str) -> str:
 
 
 def _mark_ordinals(text: str, nth: set[str]) -> str:
-    """A Spanish text with ordinals for some of its numbers: la puerta 2 -> la puerta 2.ª."""
+    """Make ordinals of the numbers `nth` in a Spanish text: la puerta 2 -> la puerta 2.ª."""
 
     def sign(found: re.Match[str]) -> str:
         if found[1] not in nth:

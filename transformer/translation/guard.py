@@ -1,14 +1,13 @@
-"""Guarded translation: what must not change is kept, what went wrong is tried in another way.
+"""Guarded translation: what must not change is protected, and what goes wrong is retried.
 
-Around a `Translator`: placeholders, addresses, tags, code, emoji and foreign scripts come out as
-they went in; capitals are translated from small letters, a lone word or a short title too where
-the model is surer of it that way, Spanish from its full spelling; each translation is looked at by
-`faults`, a faulty one is tried again, one way after the other, one that the model itself finds
-hopeless or that has a word of no text too, and what is still wrong becomes a warning.
+A `GuardedTranslator` wraps a `Translator`. Placeholders, addresses, tags, code, emoji and foreign
+scripts come out as they went in. Text in capitals is translated from small letters, a lone word or
+a short title from the case of which the model is surer, Spanish with its accents restored. Each
+translation is checked by `quality_checks`, by its score and by its words; one with issues is
+retried in other ways, and issues that remain become warnings.
 """
 
 import dataclasses
-import functools
 import re
 import unicodedata
 from collections import Counter
@@ -22,8 +21,7 @@ from transformer.text.names import find_person_names
 from transformer.text.patterns import is_message_syntax
 from transformer.text.placeholders import find_protected
 from transformer.text.sentences import Segment
-from transformer.text.spans import overlapping
-from transformer.text.times import compare_times
+from transformer.text.spans import Span, overlapping
 from transformer.text.tokenizer import Tokenizer
 from transformer.translation import conventions, preprocess
 from transformer.translation.preprocess import ModelInput, SourceSentence
@@ -43,21 +41,19 @@ from transformer.translation.translator import (
     combine_candidates,
 )
 
-BEAMS, NO_REPEAT = 4, 3  # of the second and third try
+BEAMS = 4  # of a retry, at least
 SLOT_MARGIN = 0.5  # nats a token, by which slots must be surer than the words of terms
-# Nats a piece, below which little is right: with the released model 0.5 % of everyday sentences and
-# 14 to 22 % of those in French, Italian, Portuguese or Catalan. A few pieces have such means where
-# they are right, too.
+# Nats a token, below which little is right: with the released model 0.5 % of everyday sentences and
+# 14 to 22 % of those in French, Italian, Portuguese or Catalan. Shorter translations have such
+# means where they are right, too.
 MIN_LOG_PROB, MIN_TOKENS = -1.0, 4
 UNSURE = QualityIssue("unsure", 1)
-# Tried again, but not told of: the word may be a rare one, the time is put right.
-INVENTED, GUESSED = "invented word", QualityIssue("time guessed", 1)
-Spans = list[tuple[int, int]]
+INVENTED = "invented word"
+NOT_REPORTED = (INVENTED,)  # retried, but no warning: the word may be a rare one
 Candidates = tuple[Candidate, ...]
-Results = list[Candidates]
 Issues = tuple[QualityIssue, ...]
+Ranked = tuple[Candidates, Issues]  # candidates, and the issues of the first one
 RetryStrategy = Callable[[SourceSentence, Issues], ModelInput]
-RankedCandidates = tuple[Candidates, Issues]  # the issues are those of the first candidate
 
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
 _LETTERS = "".join({*map(chr, range(0xC0, 0x250))} - {*"ÁÉÍÑÓÚÜáéíñóúüàâäçèêëîïôöÇÖ×÷"})
@@ -76,22 +72,22 @@ _RARE = {*"|\\^~§©®±¥¦′⁄"}  # the vocabulary has them, a corpus hardly
 
 
 class GuardedTranslator(TextTranslator):
-    """A translator that keeps what must not change, and tells what it could not translate."""
+    """A translator that protects what must not change and warns of what it could not translate."""
 
     def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
-        """The glossary is that of all texts that come with none of their own."""
+        """Wrap a translator; `glossary` serves all texts that come without one of their own."""
         self.translator, self.glossary = translator, glossary
         self.src_lang, self.tgt_lang = translator.src_lang, translator.tgt_lang
         self.name = translator.name
         self.has_slots = translator.tokenizer.has_slots
-        self._foreign = unwritable(translator.tokenizer)
+        self._unwritable = unwritable(translator.tokenizer)
 
     @property
     def device(self) -> str:
         return self.translator.device
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """The sentences of a text, with what is kept in each and the terms of a glossary."""
+        """Split a text into sentences, each with its protected spans and its glossary terms."""
         kept, glossary = self._protected_spans(text), glossary or self.glossary
         langs = self.src_lang, self.tgt_lang
         terms = glossary.matcher(langs).find(text, kept) if glossary else ()
@@ -109,174 +105,171 @@ class GuardedTranslator(TextTranslator):
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """One translation for each sentence, in order, with warnings of slips and faults."""
-        parsed = [self._prepare(sentence) for sentence in sentences]
+        """Translate sentences in order, with warnings of typos and of issues that remain."""
+        sources = [self._prepare(sentence) for sentence in sentences]
+        best = self._search(sources, decode)
         return [
             Translation(
                 source=sentence.text,
                 candidates=candidates,
                 warnings=(
-                    *self._source_warnings(source),
-                    *(str(fault) for fault in wrong if fault.code not in (INVENTED, GUESSED.code)),
+                    *(f"spelling: {typo}" for typo in source.typos),
+                    *([self._foreign_warning] * source.is_foreign),
+                    *(str(issue) for issue in issues if issue.code not in NOT_REPORTED),
                 ),
             )
-            for sentence, source, (candidates, wrong) in zip(
-                sentences, parsed, self._search(parsed, decode), strict=True
-            )
+            for sentence, source, (candidates, issues) in zip(sentences, sources, best, strict=True)
         ]
 
-    def _source_warnings(self, sentence: SourceSentence) -> list[str]:
-        """What is said of a source: its slips, and that it seems to be in another language."""
-        said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
-        warnings = [f"spelling: {slip}" for slip in sentence.typos]
-        if sentence.is_untranslatable or spelling.is_foreign(said, self.src_lang):
-            warnings.append(self._foreign_warning)
-        return warnings
-
     def _prepare(self, sentence: Segment) -> SourceSentence:
+        """Parse a sentence, write it as the corpus does, and correct its spelling."""
         text, spans = sentence.text, sentence.kept
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
-        edges = self._foreign.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
+        edges = self._unwritable.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         parsed = preprocess.parse_sentence(text, spans, "".join(edges), sentence.terms)
-        parts = tuple(
-            (part if is_kept else conventions.normalize_source(part, self.src_lang), is_kept)
-            for part, is_kept in parsed.parts
-        )
-        parsed = dataclasses.replace(parsed, parts=parts)
-        spelt = self._correct_spelling(parsed, sentence.keep_spelling)
-        if not sentence.terms and self._stays_untranslated(text, spelt):
-            return SourceSentence(((text, True),), is_untranslatable=True)
-        return spelt
-
-    def _stays_untranslated(self, typed: str, sentence: SourceSentence) -> bool:
-        """Whether a sentence stays as it is: in a third language, or in the target's already."""
-        said = " ".join(text for text, is_kept in sentence.parts if not is_kept)
-        return spelling.is_foreign(said, self.src_lang, spelling.MIN_TRANSLATABLE_SHARE) or (
-            is_in_target_language(said if sentence.kept else typed, self.src_lang, self.tgt_lang)
-        )
+        source = self._correct_spelling(parsed, sentence.keep_spelling)
+        words = source.words
+        share, n_words = spelling.known_word_share(words, self.src_lang)
+        if n_words >= spelling.MIN_WORDS and share < spelling.MIN_KNOWN_SHARE:
+            source = dataclasses.replace(source, is_foreign=True)
+        if sentence.terms or share == 1:
+            return source
+        is_left = source.is_foreign and share < spelling.MIN_TRANSLATABLE_SHARE
+        typed = words if source.kept else text
+        if is_left or is_in_target_language(typed, self.src_lang, self.tgt_lang):
+            return SourceSentence(((text, True),), is_foreign=True, is_untranslated=True)
+        return source
 
     def _correct_spelling(self, sentence: SourceSentence, keep_spelling: bool) -> SourceSentence:
-        """A sentence without slips; Spanish with the accents and ¿ ¡ that it was typed without."""
+        """Normalize signs, correct typos, and restore the accents and ¿ ¡ of Spanish."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
-        text = spelling.restore_accents(typed) if self.src_lang == "es" else typed
+        text = conventions.normalize_source(typed, self.src_lang)
+        text = spelling.restore_accents(text) if self.src_lang == "es" else text
         typos: list[str] = []
         if not (sentence.style or keep_spelling):  # a name in capitals has small letters now
             text, typos = spelling.correct_spelling(text, self.src_lang, self._n_pieces)
         if text == typed:
             return sentence
-        texts = text.split(SLOTS[0])
-        parts = [(texts[0], False)]
-        for kept, after in zip(sentence.kept, texts[1:], strict=True):
-            parts += [(kept, True), (after, False)]
-        filled = tuple(part for part in parts if part[0])
-        return dataclasses.replace(sentence, parts=filled, typos=tuple(typos))
+        kept = iter(sentence.kept)
+        parts = [(next(kept), True) if c == SLOTS[0] else (c, False)
+                 for c in re.split(f"({SLOTS[0]})", text) if c]  # fmt: skip
+        return dataclasses.replace(sentence, parts=tuple(parts), typos=tuple(typos))
 
     def _n_pieces(self, word: str) -> int:
         return len(self.translator.tokenizer.encode(word))
 
-    def _protected_spans(self, text: str) -> Spans:
-        """What is kept, in order: protected tokens, and runs that no piece can write."""
+    def _protected_spans(self, text: str) -> list[Span]:
+        """Find, in order, what the model must not change: tokens, names, what it cannot write."""
         found = [(s.start, s.end) for s in find_protected(text) if s.kind != "number"]
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
         for also in (find_person_names(text, self.src_lang), names):
             found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
-        spans = [*found]
-        for run in self._foreign.finditer(text):
-            is_visible = unicodedata.normalize("NFKC", run[0]).strip("\u200d\ufe0f")
-            spans += [run.span()] * bool(is_visible and not overlapping(*run.span(), found))
-        return sorted(spans)
+        runs = [
+            run.span() for run in self._unwritable.finditer(text)
+            if unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")  # it is visible
+            and not overlapping(*run.span(), found)
+        ]  # fmt: skip
+        return sorted([*found, *runs])
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
-        apart = (
-            sentence.is_untranslatable
+        """The first input to try: the whole sentence, unless its protected tokens forbid it."""
+        is_split = (
+            sentence.is_untranslated
             or any(map(is_message_syntax, sentence.kept))
-            or (not self.has_slots and any(map(self._foreign.search, sentence.kept)))
+            or (not self.has_slots and any(map(self._unwritable.search, sentence.kept)))
         )
-        if apart or preprocess.is_all_terms(sentence):
+        if is_split or preprocess.is_all_terms(sentence):
             return preprocess.split_at_placeholders(sentence)
         return preprocess.mask(sentence, self.has_slots)
 
-    def _search(
-        self, sentences: Sequence[SourceSentence], decode: DecodeConfig
-    ) -> list[RankedCandidates]:
-        """The candidates of each sentence with the faults of the first one, the best found."""
-        inputs = [self._model_input(sentence) for sentence in sentences]
-        others = {
-            i: model_input
-            for i, sentence in enumerate(sentences)
-            if (model_input := preprocess.recase(sentence, self.has_slots))
-        }
+    def _search(self, sources: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
+        """The best candidates found for each sentence: as it is, with terms placed, retried."""
         config = dataclasses.replace(decode, scores=True)
-        results = iter(self._translate_inputs([*inputs, *others.values()], config))
-        best = [self._rank(sentence, next(results)) for sentence in sentences]
-        for i, candidates in zip(others, results, strict=True):
-            # Few words stand alone in a corpus, in one form mostly, and few titles; the score
-            # keeps names as such.
-            first, other = best[i][0][0].text.lower(), candidates[0].text.lower()
-            if other in (first, sentences[i].text.lower()):
-                continue  # the same; or what is no name was taken for one
-            both = best[i], self._rank(sentences[i], candidates)
-            best[i] = min(both, key=lambda result: (total_severity(result[1]), -result[0][0].score))
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
-        waiting = [i for i, s in enumerate(sentences) if s.terms and not preprocess.is_all_terms(s)]
-        for searched in (config, wide):
-            if not waiting:
-                break
+        best = self._search_both_cases(sources, config)
+        with_terms = [
+            i for i, s in enumerate(sources) if s.terms and not preprocess.is_all_terms(s)
+        ]
+        for searched in (config, wide) if with_terms else ():
             from transformer.translation.terms import translate_terms
 
-            placed = translate_terms(self.translator, [sentences[i] for i in waiting], searched)
-            for i, candidates in zip(waiting, placed, strict=True):
-                ranked, wrong = self._rank(sentences[i], candidates)
-                found = ranked[: decode.n_best], wrong
-                best[i] = _choose_term_placement(sentences[i], best[i], found)
-            waiting = [i for i in waiting if best[i][1]]
-        return self._retry(sentences, best, wide, decode.n_best)
+            placed = translate_terms(self.translator, [sources[i] for i in with_terms], searched)
+            for i, candidates in zip(with_terms, placed, strict=True):
+                ranked, issues = self._rank(sources[i], candidates)
+                found = ranked[: decode.n_best], issues
+                best[i] = _choose_term_placement(sources[i], best[i], found)
+            with_terms = [i for i in with_terms if best[i][1]]
+        self._retry(sources, best, wide, decode.n_best)
+        return best
+
+    def _search_both_cases(
+        self, sources: Sequence[SourceSentence], decode: DecodeConfig
+    ) -> list[Ranked]:
+        """Translate each sentence, short ones from the other case too; keep the likelier result.
+
+        Few words stand alone in a corpus, in one case mostly, and few titles.
+        """
+        inputs = [self._model_input(sentence) for sentence in sources]
+        recased = {
+            i: model_input
+            for i, sentence in enumerate(sources)
+            if (model_input := preprocess.recase(sentence, self.has_slots))
+        }
+        results = iter(self._translate_inputs([*inputs, *recased.values()], decode))
+        best = [self._rank(sentence, next(results)) for sentence in sources]
+        for i, candidates in zip(recased, results, strict=True):
+            text, other = best[i][0][0].text.lower(), candidates[0].text.lower()
+            if other in (text, sources[i].text.lower()):
+                continue  # the same; or what is no name was taken for one
+            both = best[i], self._rank(sources[i], candidates)
+            best[i] = min(both, key=lambda ranked: (total_severity(ranked[1]), -ranked[0][0].score))
+        return best
 
     def _retry(
         self,
-        sentences: Sequence[SourceSentence],
-        best: list[RankedCandidates],
+        sources: Sequence[SourceSentence],
+        best: list[Ranked],
         decode: DecodeConfig,
         n_best: int,
-    ) -> list[RankedCandidates]:
-        """The best of each sentence, after what is faulty was tried in other ways."""
-        for codes, make, n_gram in self._retry_strategies():
+    ) -> None:
+        """Translate what has issues in other ways, one after the other; `best` takes the better."""
+        for codes, make_input in self._retry_strategies():
             again = {
-                i: make(sentences[i], wrong)
-                for i, (_, wrong) in enumerate(best)
-                if wrong and (not codes or any(fault.code in codes for fault in wrong))
+                i: make_input(sources[i], issues)
+                for i, (_, issues) in enumerate(best)
+                if issues and (not codes or any(issue.code in codes for issue in issues))
             }
-            searched = dataclasses.replace(decode, no_repeat_ngram=n_gram)
-            results = self._translate_inputs([*again.values()], searched)
+            results = self._translate_inputs([*again.values()], decode)
             for i, candidates in zip(again, results, strict=True):
-                retried, wrong = self._rank(sentences[i], candidates)
-                if total_severity(wrong) < total_severity(best[i][1]):
-                    best[i] = retried[:n_best], wrong
-        return best
+                ranked, issues = self._rank(sources[i], candidates)
+                if total_severity(issues) < total_severity(best[i][1]):
+                    best[i] = ranked[:n_best], issues
 
-    def _retry_strategies(self) -> Iterator[tuple[set[str], RetryStrategy, int]]:
-        """What to try one after the other: for which faults (none: all), how, no n-gram twice."""
-        yield set(), lambda sentence, _: self._model_input(sentence), 0
-        yield {"repetition", "too long"}, lambda sentence, _: self._model_input(sentence), NO_REPEAT
-        yield {"number lost", "sign lost"}, self._protect_numbers, 0
-        quoted = functools.partial(
-            preprocess.split_at_quotes, has_slots=self.has_slots, lang=self.tgt_lang
-        )
-        yield {"quotation marks"}, lambda sentence, _: quoted(sentence), 0
-        lost = {"missing", "doubled", "emptied", "term missing"}
-        yield lost, lambda sentence, _: preprocess.split_at_placeholders(sentence), 0
+    def _retry_strategies(self) -> list[tuple[set[str], RetryStrategy]]:
+        """The inputs to retry with, in order, and for which issues; no code stands for all."""
+        tokens = {"missing", "doubled", "emptied", "term missing"}
+        return [
+            (set(), lambda sentence, _: self._model_input(sentence)),
+            ({"number lost", "sign lost"}, self._protect_numbers),
+            (
+                {"quotation marks"},
+                lambda sentence, _: preprocess.split_at_quotes(
+                    sentence, self.has_slots, self.tgt_lang
+                ),
+            ),
+            (tokens, lambda sentence, _: preprocess.split_at_placeholders(sentence)),
+        ]
 
-    def _protect_numbers(self, sentence: SourceSentence, wrong: Issues) -> ModelInput:
-        """The sentence with its lost numbers kept: under slots, or by themselves."""
-        lost = {fault.detail for fault in wrong}
+    def _protect_numbers(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
+        """An input in which the lost numbers are kept, converted by rule."""
+        lost = {issue.detail for issue in issues}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
-            spans = [] if is_kept else conventions.find_amounts(text, lost)
             end = 0
-            for start, stop in spans:
-                said = conventions.convert_amount(text[start:stop], self.tgt_lang)
-                parts += [(text[end:start], False), (said, True)]
+            for start, stop in () if is_kept else conventions.find_amounts(text, lost):
+                amount = conventions.convert_amount(text[start:stop], self.tgt_lang)
+                parts += [(text[end:start], False), (amount, True)]
                 end = stop
             parts.append((text[end:], is_kept))
         kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
@@ -284,62 +277,53 @@ class GuardedTranslator(TextTranslator):
             return preprocess.mask(kept, True)
         return preprocess.split_at_placeholders(kept)
 
-    def _translate_inputs(self, inputs: Sequence[ModelInput], decode: DecodeConfig) -> Results:
-        """The candidates of each input, put together again."""
+    def _translate_inputs(
+        self, inputs: Sequence[ModelInput], decode: DecodeConfig
+    ) -> list[Candidates]:
+        """Translate the texts of all inputs together, and assemble the candidates of each."""
         texts = [text for model_input in inputs for text in model_input.texts]
         translated = self.translator.translate_sentences(texts, decode) if texts else []
         results = (translation.candidates for translation in translated)
         return [_assemble_candidates(model_input, results) for model_input in inputs]
 
-    def _rank(self, sentence: SourceSentence, candidates: Candidates) -> RankedCandidates:
-        """The candidates, the one with the least faults first, and those faults."""
-        made = [
-            (c, conventions.localize(sentence.text, c.text, self.tgt_lang, sentence.kept))
-            for c in candidates
-        ]
-        guessed = [  # what writes a wrong time has often lost more
-            text != candidate.text
-            and bool(compare_times(sentence.text, candidate.text, self.tgt_lang).missing)
-            for candidate, text in made
-        ]
-        candidates = tuple(
-            candidate if text == candidate.text else dataclasses.replace(candidate, text=text)
-            for candidate, text in made
-        )
-        if sentence.terms and self.tgt_lang == "es":
-            from transformer.translation.terms import agreeing
+    def _rank(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
+        """Localize candidates and put the one with the least severe issues first."""
+        localized = tuple(self._localize(sentence, candidate) for candidate in candidates)
+        judged = list[tuple[Candidate, Issues]]()
+        for candidate in localized:
+            issues = self._find_issues(sentence, candidate)
+            if not (issues or judged):
+                return localized, issues
+            judged.append((candidate, issues))
+        best, issues = min(judged, key=lambda result: total_severity(result[1]))
+        return (best, *(other for other in localized if other is not best)), issues
 
-            targets = [target for target, _ in sentence.terms]
-            candidates = tuple(
-                dataclasses.replace(candidate, text=agreeing(candidate.text, targets))
-                for candidate in candidates
-            )
-        judged = list[tuple[Candidate, tuple[QualityIssue, ...]]]()
-        for candidate, is_guessed in zip(candidates, guessed, strict=True):
-            wrong = (*self._find_issues(sentence, candidate), *[GUESSED] * is_guessed)
-            if not (wrong or judged):
-                return candidates, wrong
-            judged.append((candidate, wrong))
-        best, wrong = min(judged, key=lambda result: total_severity(result[1]))
-        return (best, *(other for other in candidates if other is not best)), wrong
+    def _localize(self, sentence: SourceSentence, candidate: Candidate) -> Candidate:
+        """Write a candidate as its language does, its articles in agreement with the terms."""
+        text = conventions.localize(sentence.text, candidate.text, self.tgt_lang, sentence.kept)
+        if sentence.terms and self.tgt_lang == "es":
+            from transformer.translation.terms import agree_articles
+
+            text = agree_articles(text, [target for target, _ in sentence.terms])
+        return candidate if text == candidate.text else dataclasses.replace(candidate, text=text)
 
     def _find_issues(self, sentence: SourceSentence, candidate: Candidate) -> Issues:
-        """What is wrong with a candidate by its text, and by what the model thinks of it."""
-        source = sentence.before + sentence.text + sentence.after
+        """What is wrong with a candidate by its text, and by its score."""
+        source = sentence.prefix + sentence.text + sentence.suffix
         terms = [target for target, _ in sentence.terms]
-        wrong = find_issues(source, candidate.text, sentence.kept, terms, self.tgt_lang)
+        issues = find_issues(source, candidate.text, sentence.kept, terms, self.tgt_lang)
         if len(candidate.tokens) >= MIN_TOKENS and _mean_log_prob(candidate) < MIN_LOG_PROB:
-            wrong = (*wrong, UNSURE)
-        return (*wrong, *_invented_words(source, candidate, self.tgt_lang))
+            issues = (*issues, UNSURE)
+        return (*issues, *_invented_words(source, candidate, self.tgt_lang))
 
 
 def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Finds what a model cannot write: emoji, other scripts, rare signs, slots in the text.
+    """A pattern of what a model cannot write: emoji, other scripts, rare signs, slots in a text.
 
-    That the vocabulary has a piece of another script does not mean that a corpus has taught it.
+    A piece of another script in the vocabulary does not mean that a corpus has taught it.
     """
-    known = tokenizer.alphabet - _RARE - {*SLOTS}
-    signs = "".join(c for c in _SIGNS if not _is_writable(c, known))
+    alphabet = tokenizer.alphabet - _RARE - {*SLOTS}
+    signs = "".join(sign for sign in _SIGNS if not _is_writable(sign, alphabet))
     return re.compile(
         f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf\\ufb00-\\ufb06]"
         f"|[{re.escape(signs)}])"
@@ -347,22 +331,24 @@ def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
     )
 
 
-def _is_writable(sign: str, known: Set[str]) -> bool:
+def _is_writable(sign: str, alphabet: Set[str]) -> bool:
     """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
-    plain = unicodedata.normalize("NFKC", sign)
-    return known >= set(plain) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
+    normalized = unicodedata.normalize("NFKC", sign)
+    return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
-def _choose_term_placement(
-    sentence: SourceSentence, slotted: RankedCandidates, placed: RankedCandidates
-) -> RankedCandidates:
-    """The one with less faults; of equals that with its terms in their places, if not unlikely."""
+def _choose_term_placement(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
+    """The translation with less severe issues: with terms as slots, or placed by alignment.
+
+    Of equals the placed one wins, unless the model is surer of the slots by SLOT_MARGIN.
+    """
     (of_slots, *_), (of_words, *_) = slotted[0], placed[0]
     wanted = Counter(target for target, _ in sentence.terms)
     is_exact = all(count_term(target, of_slots.text) == n for target, n in wanted.items())
-    gap = _mean_log_prob(of_slots) - _mean_log_prob(of_words)
-    is_slotted = is_exact and gap > SLOT_MARGIN
-    return min(slotted, placed, key=lambda r: (total_severity(r[1]), (r is slotted) != is_slotted))
+    prefers_slots = is_exact and _mean_log_prob(of_slots) - _mean_log_prob(of_words) > SLOT_MARGIN
+    return min(
+        slotted, placed, key=lambda r: (total_severity(r[1]), (r is slotted) != prefers_slots)
+    )
 
 
 def _mean_log_prob(candidate: Candidate) -> float:
@@ -370,25 +356,24 @@ def _mean_log_prob(candidate: Candidate) -> float:
 
 
 def _invented_words(source: str, candidate: Candidate, lang: str) -> list[QualityIssue]:
-    """The words of a translation, in small letters, that neither its language nor the source has.
+    """The lower-case words of a translation that neither its language nor the source has.
 
     A word of one piece is known to the vocabulary; most translations have no others.
     """
-    spelt = set(spelling.LOWERCASE_WORD.findall(candidate.text))
-    spelt -= {piece.removeprefix("▁") for piece in candidate.tokens}
-    known = spelling.load_words(lang) if spelt else None
+    words = set(spelling.LOWERCASE_WORD.findall(candidate.text))
+    words -= {piece.removeprefix("▁") for piece in candidate.tokens}
+    known = spelling.load_words(lang) if words else None
     if known is None:
         return []
-    source = source.lower()
-    return [
-        QualityIssue(INVENTED, 1, w) for w in sorted(spelt) if w not in known and w not in source
-    ]
+    unknown = sorted(word for word in words if word not in known and word not in source.lower())
+    return [QualityIssue(INVENTED, 1, word) for word in unknown]
 
 
 def _assemble_candidates(model_input: ModelInput, results: Iterator[Candidates]) -> Candidates:
-    """The k-th candidate is made of the k-th of each text, or its last.
+    """Take the next result for each text of an input, and make candidates of the whole.
 
-    Of several texts none vanishes: one without a translation that says anything stays as it is.
+    The k-th candidate is made of the k-th of each text, or its last. Of several texts none
+    vanishes: one without a translation that says anything stays as it is.
     """
     outputs = [next(results) for _ in model_input.texts]
     if len(outputs) > 1:

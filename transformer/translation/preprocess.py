@@ -1,7 +1,7 @@
-"""The ways to put a sentence before a model: what of it is translated, what is kept as it is.
+"""Model inputs of a sentence: which parts of it are translated, and which are kept as they are.
 
-A protected token goes through as a slot, or stays outside: then what stands between two of them is
-translated by itself. Text in capitals goes through in small letters.
+A protected token passes through the model as a slot, or stays outside: then the text between two
+of them is translated by itself. Text in capitals is translated from small letters.
 """
 
 import re
@@ -35,40 +35,49 @@ _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 @dataclass(frozen=True, slots=True)
 class SourceSentence:
-    """A sentence: its parts with shouting lowered, what is carried around them, slips undone."""
+    """A sentence as it is translated: its parts, without capitals and typos of the whole.
+
+    `prefix` and `suffix` are carried around the model; `terms` are pairs of a glossary's target,
+    which is a kept part, and the words of the source that it stands for.
+    """
 
     parts: tuple[Part, ...]
-    before: str = ""
-    after: str = ""
+    prefix: str = ""
+    suffix: str = ""
     style: Style = ""
     typos: tuple[str, ...] = ()
-    # What a glossary put in place of which words of the source: a part that is kept.
     terms: tuple[tuple[str, str], ...] = ()
-    is_untranslatable: bool = False  # in another language: all of it is kept
+    is_foreign: bool = False  # it does not read like the source language
+    is_untranslated: bool = False  # all of it is kept
 
     @property
     def text(self) -> str:
-        """What is translated, written as a sentence."""
+        """All parts, written as a sentence."""
         return "".join(text for text, _ in self.parts)
 
     @property
+    def words(self) -> str:
+        """The parts that are translated."""
+        return _joined_words(self.parts)
+
+    @property
     def kept(self) -> tuple[str, ...]:
-        """The tokens that must come out as they are."""
+        """The tokens that must come out unchanged."""
         return tuple(text for text, is_kept in self.parts if is_kept)
 
     @property
     def is_capitalized(self) -> bool:
-        """Whether it begins with a capital, also where a term stands there."""
+        """Whether it begins with a capital; of a term at the beginning the source words count."""
         parts = [part for part in self.parts if not (part[1] and is_markup(part[0]))]
-        term = self.terms and parts and parts[0] == (self.terms[0][0], True)
-        text = self.terms[0][1] if term else "".join(said for said, _ in parts)
+        begins_with_term = self.terms and parts and parts[0] == (self.terms[0][0], True)
+        text = self.terms[0][1] if begins_with_term else "".join(part for part, _ in parts)
         first = _LETTER.search(text)
         return first is not None and first.group().isupper()
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """Texts to translate and texts between them; what the slots in them stand for."""
+    """Texts to translate, kept texts between them, and the originals that slots stand for."""
 
     sentence: SourceSentence
     parts: tuple[Part, ...]
@@ -79,26 +88,28 @@ class ModelInput:
         return [text for text, is_kept in self.parts if not is_kept]
 
     def assemble(self, outputs: Sequence[str]) -> str:
-        """The translation of the sentence, from those of the texts."""
+        """Put the translation of the sentence together from those of `texts`."""
         translated, last = iter(outputs), len(self.parts) - 1
         texts = []
         for place, (text, is_kept) in enumerate(self.parts):
             if is_kept:
-                texts.append(self._cased(text) if text not in self.sentence.kept else text)
+                texts.append(text if text in self.sentence.kept else self._apply_style(text))
                 continue
-            output = self._cased(next(translated))
-            for glued in _glued(self.sentence.parts).values():
-                output = output.replace(f"{glued} ", glued)
-            output = restore_slots(self._apart(text, output), self.originals)
-            if place < last or self.sentence.after.strip():
+            output = self._apply_style(next(translated))
+            if self.originals:
+                for slot_before_word in _slots_before_words(self.sentence.parts).values():
+                    output = output.replace(f"{slot_before_word} ", slot_before_word)
+                output = restore_slots(self._restore_spaces(text, output), self.originals)
+            if place < last or self.sentence.suffix.strip():
                 output = match_final_mark(output, text)
-            if place > 0 or self.sentence.before.endswith(("..", "…")):
+            if place > 0 or self.sentence.prefix.endswith(("..", "…")):
                 output = match_initial_case(output, text)
             texts.append(output)
-        return self.sentence.before + self._begun("".join(texts)) + self.sentence.after
+        text = self._restore_capital("".join(texts))
+        return self.sentence.prefix + text + self.sentence.suffix
 
-    def _apart(self, text: str, output: str) -> str:
-        """With the spaces of the source between words and words that are kept."""
+    def _restore_spaces(self, text: str, output: str) -> str:
+        """Set slots of words apart from other words, as they are in the source."""
         for number, original in enumerate(self.originals):
             c = slot(number)
             if original[0].isalpha() and not re.search(rf"[^\W\d_]{c}", text):
@@ -107,18 +118,17 @@ class ModelInput:
                 output = re.sub(rf"{c}(?=[^\W\d_])", f"{c} ", output)
         return output
 
-    def _begun(self, text: str) -> str:
-        """With the capital that the source begins with, unless what is kept stands there.
+    def _restore_capital(self, text: str) -> str:
+        """Begin a translation with a capital if its source does, unless a kept token stands there.
 
         A term without capitals of its own takes one.
         """
-        marks = (token for token in self.sentence.kept if is_markup(token))
-        first = _BEGINNING.match(
-            text, max((len(m) for m in marks if text.startswith(m)), default=0)
-        )
-        if first is None or not first[1].islower() or not self.sentence.is_capitalized:
-            return text
-        if self.sentence.style == "small":  # the capital is ours
+        if self.sentence.style == "small" or not self.sentence.is_capitalized:
+            return text  # a capital of "small" is none of the source
+        markup = (token for token in self.sentence.kept if is_markup(token))
+        start = max((len(token) for token in markup if text.startswith(token)), default=0)
+        first = _BEGINNING.match(text, start)
+        if first is None or not first[1].islower():
             return text
         at, terms = first.start(1), {target for target, _ in self.sentence.terms}
         for token in self.sentence.kept:
@@ -126,14 +136,17 @@ class ModelInput:
                 return text
         return text[:at] + capitalize_first(text[at:])
 
-    def _cased(self, text: str) -> str:
-        if self.sentence.style == "title":
-            return title_case(text)
-        if self.sentence.style == "capital":
-            return capitalize_first(text)
-        if self.sentence.style == "small":
-            return match_initial_case(text, "small")
-        return text.upper() if self.sentence.style == "capitals" else text
+    def _apply_style(self, text: str) -> str:
+        match self.sentence.style:
+            case "title":
+                return title_case(text)
+            case "capital":
+                return capitalize_first(text)
+            case "small":
+                return match_initial_case(text, "small")
+            case "capitals":
+                return text.upper()
+        return text
 
 
 def parse_sentence(
@@ -142,11 +155,12 @@ def parse_sentence(
     outside: str = "",
     terms: Sequence[TermSpan] = (),
 ) -> SourceSentence:
-    """A sentence with the spans to keep, and the targets of terms in place of them.
+    """Split a text into kept spans and the rest, the targets of terms in place of their words.
 
-    What of `outside` is kept at the ends is carried around the sentence.
+    Kept tokens at the ends that begin with a character of `outside`, markup and white space are
+    carried around the sentence. Capitals of the whole become small letters.
     """
-    if not spans and not terms and not _style(text):
+    if not spans and not terms and not _detect_style(text):
         return SourceSentence(((text, False),))
     targets = {(start, stop): target for start, stop, target in terms}
     parts: list[Part] = []
@@ -156,37 +170,38 @@ def parse_sentence(
         parts += [(text[end:start], False)] * (start > end) + [(kept, True)]
         end = stop
     parts += [(text[end:], False)] * (end < len(text))
-    before, after = "", ""
-    said = tuple((target, text[start:stop]) for start, stop, target in terms)
-    own = {(target, True) for target, _ in said}
-    if any(is_kept and is_accelerator(kept) for kept, is_kept in parts):
-        before = next(kept for kept, is_kept in parts if is_kept and is_accelerator(kept))
-        parts = [("".join(part for part, _ in parts if part != before), False)]
+    prefix, suffix = "", ""
+    pairs = tuple((target, text[start:stop]) for start, stop, target in terms)
+    own = {(target, True) for target, _ in pairs}
+    accelerator = next((kept for kept, is_kept in parts if is_kept and is_accelerator(kept)), "")
+    if accelerator:
+        prefix = accelerator
+        parts = [("".join(part for part, _ in parts if part != accelerator), False)]
     while parts and parts[0] not in own and _is_outside(parts, 0, outside):
-        before += parts.pop(0)[0]
+        prefix += parts.pop(0)[0]
     while parts and parts[-1] not in own and _is_outside(parts, -1, outside):
-        after = parts.pop()[0] + after
+        suffix = parts.pop()[0] + suffix
     if parts and not parts[0][1]:
         first = parts[0][0].lstrip()
-        before, parts[0] = before + parts[0][0][: len(parts[0][0]) - len(first)], (first, False)
+        prefix, parts[0] = prefix + parts[0][0][: len(parts[0][0]) - len(first)], (first, False)
     if parts and not parts[-1][1]:
         last = parts[-1][0].rstrip()
-        after, parts[-1] = parts[-1][0][len(last) :] + after, (last, False)
-    style = _style(" ".join([_words(parts), *(words for _, words in said)]))
+        suffix, parts[-1] = parts[-1][0][len(last) :] + suffix, (last, False)
+    style = _detect_style(" ".join([_joined_words(parts), *(words for _, words in pairs)]))
     if style == "title":
-        said = tuple((title_case(target) if target.islower() else target, w) for target, w in said)
+        pairs = tuple((title_case(t) if t.islower() else t, words) for t, words in pairs)
         parts = [
             (title_case(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts
         ]
-    lowered = _lowered(parts) if style else tuple(parts)
-    return SourceSentence(lowered, before, after, style, terms=said)
+    lowered = _lowercase(parts) if style else tuple(parts)
+    return SourceSentence(lowered, prefix, suffix, style, terms=pairs)
 
 
-def _words(parts: Sequence[Part]) -> str:
+def _joined_words(parts: Sequence[Part]) -> str:
     return " ".join(text for text, is_kept in parts if not is_kept)
 
 
-def _style(text: str) -> Style:
+def _detect_style(text: str) -> Style:
     if text.isupper():
         return "capitals" if is_all_caps(text) else ""
     # The first half is for speed.
@@ -194,9 +209,9 @@ def _style(text: str) -> Style:
 
 
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
-    """Whether the first or last part does not pass through the model.
+    """Whether the first or last part can be carried around the model.
 
-    Of a sign that opens or closes (`*so*`, `[b]so[/b]`) only where none is left inside.
+    A sign that opens or closes (`*so*`, `[b]so[/b]`) can if none is left inside.
     """
     text, is_kept = parts[place]
     if not text.strip() or not is_kept or text[0] in outside:
@@ -208,8 +223,8 @@ def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
     ))  # fmt: skip
 
 
-def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts that are not kept in small letters, with one capital."""
+def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Write the parts that are not kept in small letters, but for the first letter of all."""
     lowered, is_first = list[Part](), True
     for text, is_kept in parts:
         letter = None if is_kept else _LETTER.search(text)
@@ -222,10 +237,10 @@ def _lowered(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
-    """The sentence as one text, what is kept under slots if the model has them."""
+    """One text of the whole sentence, with slots for kept tokens if the model has them."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
-    texts, originals, glued = list[str](), list[str](), _glued(sentence.parts)
+    texts, originals, glued = list[str](), list[str](), _slots_before_words(sentence.parts)
     for place, (text, is_kept) in enumerate(sentence.parts):
         if is_kept and len(originals) < len(SLOTS):
             texts.append(SLOTS[len(originals)])
@@ -235,10 +250,11 @@ def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
     return ModelInput(sentence, (("".join(texts), False),), tuple(originals))
 
 
-def _glued(parts: Sequence[Part]) -> dict[int, str]:
-    """The slots that a word follows without a space, as a tag does, by the word's place.
+def _slots_before_words(parts: Sequence[Part]) -> dict[int, str]:
+    """Slots that a word follows without a space, by the place of the word in the parts.
 
-    A model knows words by the space ahead: after `<b>` it would take "Guardar" for a part of one.
+    A model knows words by the space before them: behind `<b>` it would take "Guardar" for the
+    middle of one.
     """
     glued, n_kept = dict[int, str](), 0
     for place, (text, is_kept) in enumerate(parts):
@@ -251,36 +267,36 @@ def _glued(parts: Sequence[Part]) -> dict[int, str]:
 
 
 def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
-    """A lone word, a few or a title in the other case, to be put back; None for other text.
+    """The input of a lone word, a short phrase or a title in the other case; None for other text.
 
-    Their capitals may be a name's (Madrid) or nobody's (Manzana, Me Gusta Leer); and a greeting
-    (hola) stands with one in a corpus.
+    Capitals may be those of a name (Madrid) or mean nothing (Manzana, Buenos Días, Me Gusta Leer),
+    and a greeting (hola) has one in a corpus. The translation gets the case of the source back.
     """
     if sentence.style or sentence.terms:
         return None
     word = sentence.text.removesuffix(".")
     if not sentence.kept and is_capitalized_word(word):  # with a stop, too: Cell.
-        stop = sentence.text[len(word) :] + sentence.after
+        stop = sentence.text[len(word) :] + sentence.suffix
         parts = ((word.lower(), False),)
-        lowered = replace(sentence, parts=parts, after=stop, style="capital")
+        lowered = replace(sentence, parts=parts, suffix=stop, style="capital")
     elif not sentence.kept and is_lowercase_phrase(sentence.text):
         raised = capitalize_first(sentence.text)
         lowered = replace(sentence, parts=((raised, False),), style="small")
-    elif may_be_title_case(_words(sentence.parts)):
-        lowered = replace(sentence, parts=_lowered(sentence.parts), style="title")
+    elif may_be_title_case(sentence.words):
+        lowered = replace(sentence, parts=_lowercase(sentence.parts), style="title")
     else:
         return None
     return mask(lowered, has_slots)
 
 
 def is_all_terms(sentence: SourceSentence) -> bool:
-    """Whether nothing but its terms needs a model."""
+    """Whether no word but those of its terms needs a model."""
     rest = "".join(text for text, is_kept in sentence.parts if not is_kept)
     return bool(sentence.terms) and not re.search(r"[^\W_]|[¿¡]", rest)
 
 
 class TermPlace(NamedTuple):
-    """Where the words of a term are in a text, the slot that stands for it, and its target."""
+    """The place of a term's words in a text, the slot that stands for it, and its target."""
 
     start: int
     end: int
@@ -288,14 +304,14 @@ class TermPlace(NamedTuple):
     target: str
 
     def relative_to(self, start: int) -> Self:
-        """The same in a text that begins there."""
+        """The same place, counted from `start`."""
         return self._replace(start=self.start - start, end=self.end - start)
 
 
 def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
-    """The sentence with its terms in the words of the source, and where they are.
+    """Write a sentence with the source words of its terms; return the text and their places.
 
-    The other tokens that are kept are under slots, numbered with those of the terms.
+    Other kept tokens become slots, which are numbered together with those of the terms.
     """
     text, places, n_kept, terms = "", list[TermPlace](), 0, list(sentence.terms)
     for part, is_kept in sentence.parts:
@@ -312,15 +328,15 @@ def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[T
 
 
 def split_at_placeholders(sentence: SourceSentence) -> ModelInput:
-    """What stands between the tokens that are kept, each by itself: none can be lost."""
+    """An input of the texts between kept tokens, each by itself, so that no token can be lost."""
     parts: list[Part] = []
     for text, is_kept in sentence.parts:
-        parts += [(text, True)] if is_kept else _apart(text)
+        parts += [(text, True)] if is_kept else _split_edges(text)
     return ModelInput(sentence, tuple(parts))
 
 
 def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> ModelInput:
-    """What is quoted by itself, and what stands between; the marks are those of the target."""
+    """An input of each quotation and each text between; the marks are those of `lang`."""
     model_input = mask(sentence, has_slots)
     text = "".join(text for text, _ in model_input.parts)
     marks = {
@@ -330,23 +346,18 @@ def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> Mod
     }
     parts, end = list[Part](), 0
     for at in [*sorted(marks), len(text)]:
-        parts += _apart(text[end:at])
+        parts += _split_edges(text[end:at])
         if at < len(text):
             parts.append((marks[at], True))
         end = at + 1
     return ModelInput(sentence, tuple(parts), model_input.originals)
 
 
-def _apart(text: str) -> list[Part]:
-    """The words of a piece to translate, the marks around them to keep."""
+def _split_edges(text: str) -> list[Part]:
+    """Split a text into its words, to translate, and the marks around them, to keep."""
     if not _LETTER.search(text):
         return [(text, True)] * bool(text)
-    start, stop = _inner(text)
-    outer = (text[:start], True), (text[start:stop], False), (text[stop:], True)
-    return [part for part in outer if part[0]]
-
-
-def _inner(text: str) -> tuple[int, int]:
-    """Where the words of a piece are, with the marks that belong to them."""
     start = len(text) - len(text.lstrip(" \t,.;:!?…)]}-–—"))
-    return start, len(text.rstrip(" \t,;:([{-–—"))
+    stop = len(text.rstrip(" \t,;:([{-–—"))
+    parts = (text[:start], True), (text[start:stop], False), (text[stop:], True)
+    return [part for part in parts if part[0]]

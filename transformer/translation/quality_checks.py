@@ -1,8 +1,8 @@
-"""What can be seen to be wrong with a translation without knowing the languages.
+"""Quality checks of a translation that need no reference: what can be seen to be wrong.
 
-The known failures of such models: endless repetition, the source instead of a translation, words
-that are dropped, numbers and protected tokens that are lost. What is done about a
-fault is the business of `guard`.
+They find the known failures of neural translation: endless repetition, a copy of the source, a
+translation that is far too short or long, lost numbers, units and protected tokens. `guard`
+decides what to do about an issue.
 """
 
 import functools
@@ -89,7 +89,7 @@ _CHAT_DIGIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QualityIssue:
-    """A code that stays the same, how bad it is, and what it is about, as `lost: 15`."""
+    """An issue of a translation: a stable code, a severity, and a detail, as `number lost: 15`."""
 
     code: str
     severity: int
@@ -100,7 +100,7 @@ class QualityIssue:
 
 
 def total_severity(find_issues: Sequence[QualityIssue]) -> int:
-    """The measure that candidates are chosen by: less is better, 0 is without a known fault."""
+    """The sum of severities by which candidates are ranked; 0 is the best."""
     return sum(fault.severity for fault in find_issues)
 
 
@@ -108,10 +108,10 @@ def find_issues(
     source: str, output: str, protected: Collection[str] = (), terms: Collection[str] = (),
     lang: str = "",
 ) -> tuple[QualityIssue, ...]:  # fmt: skip
-    """The faults of the translation of one sentence, worst first; almost always none.
+    """Find the issues of the translation of one sentence, worst first; almost always none.
 
-    `protected` are the tokens of the source that must be in the output as often as in the source,
-    `terms` those of them that a glossary put there, as words of their own. `lang` is the output's.
+    `protected` are tokens that the output must have as often as the source; those in `terms` come
+    from a glossary and must be words of their own. `lang` is the language of the output.
     """
     wrong = _protected_issues(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
@@ -121,7 +121,7 @@ def find_issues(
             wrong.append(QualityIssue("term doubled", 3, term))
     for token in protected:  # what is copied tells nothing about what is translated
         source, output = source.replace(token, " "), output.replace(token, " ")
-    src, out = words(source), words(output)
+    src, out = split_words(source), split_words(output)
     if not out:
         return (*wrong, QualityIssue("empty", 10)) if is_translatable(source) else tuple(wrong)
     if _has_loop(out, output) and not _has_loop(src, source):
@@ -154,19 +154,19 @@ def find_issues(
     return tuple(sorted(wrong, key=lambda fault: -fault.severity))
 
 
-def words(text: str) -> list[str]:
-    """In small letters, without the marks between them."""
+def split_words(text: str) -> list[str]:
+    """The words of a text in small letters, without punctuation."""
     return text.lower().translate(_MARKS).split()
 
 
 def count_term(term: str, text: str) -> int:
-    """How often a text has a term as words of its own, with a capital maybe."""
+    """Count how often a text has a term as words of its own (see `term_pattern`)."""
     return sum(1 for _ in term_pattern(term).finditer(text))
 
 
 @functools.lru_cache(maxsize=512)
 def term_pattern(term: str) -> re.Pattern[str]:
-    """Finds a term as words of their own; one in small letters also with a capital, or in them."""
+    """A pattern of a term as words of its own; if it is in small letters, of any case of it."""
     edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]
     forms = [term, capitalize_first(term), term.upper()] if term.islower() else [term]
     return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")
@@ -185,7 +185,7 @@ def _protected_issues(source: str, output: str, protected: Collection[str]) -> l
 
 
 def _has_loop(words: Sequence[str], text: str) -> bool:
-    """Whether words, or letters within a word, come again and again."""
+    """Whether words, or letters within a word, are repeated over and over."""
     if len(words) - len(set(words)) >= N_TIMES - 1:
         for n in range(1, MAX_GRAM + 1):
             same = bytes(map(operator.eq, words, words[n:]))  # as the word n places on
@@ -199,14 +199,14 @@ def _has_loop(words: Sequence[str], text: str) -> bool:
 
 
 def _is_copy(source: str, out: Sequence[str]) -> bool:
-    """Whether half of the small words of the source, and three, are words of the output."""
+    """Whether the output has half of the lower-case words of the source, and at least three."""
     small = [word for word in _LETTERS.findall(source) if word.islower() and word not in COGNATES]
     same = len(set(small) & set(out))
     return same >= 3 and same >= 0.5 * len(set(small))
 
 
 def _lost_numbers(source: str, output: str) -> list[str]:
-    """The numbers of the source that are not in the output, in digits or in words.
+    """The numbers of the source that the output has neither in digits nor in words.
 
     1.234,56 is 1,234.56, 17:30 and 17.30 may be 5:30, the 1930s los años 30, the 17th century
     el siglo XVII, and 1.200 millones 1.2 billion.
@@ -218,7 +218,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
         output
     )
     values = {value for number in _NUMBER.findall(output) for value in _possible_values(number)}
-    spelled, numerals = {*words(output)}, {*_NUMERAL.findall(output)}
+    spelled, numerals = {*split_words(output)}, {*_NUMERAL.findall(output)}
     months = {word[:3] for word in spelled}
     is_rescaled = _is_rescaled(source, output)
     lost: dict[str, None] = {}
@@ -254,7 +254,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
 
 
 def _lost_signs(source: str, output: str) -> list[str]:
-    """The signs and units of the source that are not in the output, as they are or in words."""
+    """The signs and units of the source that the output has neither as they are nor in words."""
     said = output.lower()
     there = [(sign, names) for sign, names in SIGNS.items() if sign in source]
     there += [(unit, UNITS[unit]) for unit in _UNIT.findall(source)]
@@ -265,9 +265,9 @@ def _lost_signs(source: str, output: str) -> list[str]:
 
 
 def _changed_values(source: str, output: str, lang: str) -> list[str]:
-    """The numbers whose digits are there, and say another value: 3.50 as 350, or in English 3,50.
+    """The numbers whose digits are in the output with another value: 3.50 as 350, or 3,50.
 
-    A number that no convention reads, as that of a version or a date, stays as it is.
+    A number that no convention reads, as a version or a date, must be unchanged.
     """
     there = dict[str, list[str]]()
     for number in _NUMBER.findall(output):
@@ -283,7 +283,7 @@ def _changed_values(source: str, output: str, lang: str) -> list[str]:
 
 
 def _digit_forms(number: str, before: str, after: str) -> set[str]:
-    """How the digits of a number may be written in another language, without separators."""
+    """The digits, without separators, that may stand for a number: 1930s as 30, 7.00 as 7."""
     bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
     clock = _CLOCK.fullmatch(number)
@@ -291,7 +291,7 @@ def _digit_forms(number: str, before: str, after: str) -> set[str]:
 
 
 def _clock_digits(output: str) -> set[str]:
-    """The times of an output as digits of either clock: 2 p.m. may be that of "de 9 a 14 h"."""
+    """The digits of all times of an output on clocks of 12 and 24 hours: of 2 p.m. 2 and 14."""
     hours = set[tuple[int, int]]()
     for clock in find_times(output):
         hour, minute = divmod(clock.minute, 60)
@@ -301,7 +301,7 @@ def _clock_digits(output: str) -> set[str]:
 
 
 def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
-    """Whether a number stands in words: forty-five, cuarenta y cinco, ochenta mil."""
+    """Whether a number is written in words: forty-five, cuarenta y cinco, ochenta mil."""
     if not NUMBER_WORDS.get(number, frozenset[str]()).isdisjoint(spelled):
         return True
     if len(number) == 2 and number[1] != "0":
@@ -316,12 +316,12 @@ def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
 
 
 def _to_roman(number: int) -> str:
-    """A number up to 39, as centuries and kings have it; no other is one."""
+    """The Roman numeral of a number below 40, as of centuries and kings; else nothing."""
     return "X" * (number // 10) + _ROMAN[number % 10] if number < 40 else ""
 
 
 def _is_rescaled(source: str, output: str) -> bool:
-    """Whether one says millones where the other says billions."""
+    """Whether one text counts in millones and the other in billions."""
     return any(
         any(map(one.__contains__, _MILLIONS)) and any(map(other.__contains__, _BILLIONS))
         for one, other in ((source, output), (output, source))
@@ -329,15 +329,15 @@ def _is_rescaled(source: str, output: str) -> bool:
 
 
 def _is_chat_word(text: str, place: int) -> bool:
-    """Whether the digit at a place is a word, or in one, as chats have it: any1, thx 4 all."""
+    """Whether the digit at a place stands for a word, as in chats: any1, thx 4 all."""
     token = next(m.group() for m in _TOKEN.finditer(text) if m.start() <= place < m.end()).lower()
     if token in ("1", "2", "4"):
-        return not CHAT_WORDS.isdisjoint(words(text))
+        return not CHAT_WORDS.isdisjoint(split_words(text))
     return _CHAT_DIGIT.fullmatch(token) is not None
 
 
 def _possible_values(number: str, lang: str = "") -> set[Fraction]:
-    """What a number may mean, as separators differ: 1.200 is 1200 or 1.2, in English 1.2."""
+    """The values of a number by each convention: 1.200 is 1200 or 1.2, in English 1.2."""
     return {
         Fraction(number.replace({".": ",", ",": "."}[decimal], "").replace(decimal, "."))
         for decimal, convention in _CONVENTIONS.items()
@@ -346,5 +346,5 @@ def _possible_values(number: str, lang: str = "") -> set[Fraction]:
 
 
 def _digits_of(number: str) -> str:
-    """The digits alone, without zeros before them."""
+    """The digits of a number without separators and leading zeros."""
     return "".join(c for c in number if c.isdecimal()).lstrip("0") or "0"

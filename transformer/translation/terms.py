@@ -1,13 +1,13 @@
-"""The terms of a glossary in a translation: put where the words of the source went.
+"""Glossary terms in a translation: put in place of the words that translate the source term.
 
-A sentence is translated with its own words, so that all around them agrees; where the decoder
-looked at a term, its target is put. What goes through a model as a slot has lost its meaning: that
-way is for words that a model does not know.
+A sentence is translated with its own words, so that the words around them agree. Cross-attention
+tells which words translate a term; the term's target replaces them. A term that passes through the
+model as a slot has lost its meaning: that is for words that a model does not know.
 """
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,21 +21,22 @@ from transformer.translation.preprocess import ModelInput, SourceSentence, TermP
 from transformer.translation.quality_checks import term_pattern
 from transformer.translation.translator import Candidate, Translator, combine_candidates
 
-_MORE = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus these those
-    unas unos your"""
-_LITTLE = FUNCTION_WORDS | {*_MORE.split()}  # words that stand before a term and are none of it
-# What stands before a noun, masculine and feminine, and what tells which of the two it is.
-_BOTH = """un una|el la|del de la|al a la|los las|unos unas|este esta|estos estas|ese esa|esos esas
-    |aquel aquella|aquellos aquellas|nuestro nuestra|nuestros nuestras|algún alguna
+_DETERMINERS = """any este esta estos estas her his ningún ninguna nuestra nuestro our some sus
+    these those unas unos your"""
+# Words that stand before a term and are no part of it.
+_STOP_WORDS = FUNCTION_WORDS | {*_DETERMINERS.split()}
+# Articles and determiners, masculine and feminine, and nouns whose ending tells their gender.
+_ARTICLE_PAIRS = """un una|el la|del de la|al a la|los las|unos unas|este esta|estos estas|ese esa
+    |esos esas|aquel aquella|aquellos aquellas|nuestro nuestra|nuestros nuestras|algún alguna
     |ningún ninguna"""
-_FEMININE = {one: " ".join(other) for one, *other in map(str.split, _BOTH.split("|"))}
+_FEMININE = {one: " ".join(other) for one, *other in map(str.split, _ARTICLE_PAIRS.split("|"))}
 _MASCULINE = {other: one for one, other in _FEMININE.items()}
 _IS_MASCULINE = re.compile(r"\w+(?:os?|ajes?)")
 _IS_FEMININE = re.compile(r"(?!h?[aá])\w+(?:[csx](?:ión|iones)|[dt]ad(?:es)?|(?<![mtp])as?)")
-_EITHER = """mano manos foto fotos moto motos radio radios testigo testigos modelo modelos piloto
+_NOUNS = """mano manos foto fotos moto motos radio radios testigo testigos modelo modelos piloto
     pilotos soldado soldados día días guía guías policía policías cura curas colega colegas gas
     paraguas espía espías"""
-_OPEN = {*_EITHER.split()}  # nouns whose ending does not tell
+_EITHER_GENDER = {*_NOUNS.split()}  # nouns whose ending does not tell
 _WORD = re.compile(r"\w+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -43,16 +44,16 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 def translate_terms(
     translator: Translator, sentences: Sequence[SourceSentence], decode: DecodeConfig
 ) -> list[tuple[Candidate, ...]]:
-    """The candidates of each sentence, its terms where their words would have been.
+    """Translate sentences with their terms placed by alignment; return the candidates of each.
 
-    A term that finds no place is missing: see `faults`.
+    A term that finds no place is left out, which `find_issues` reports as missing.
     """
-    parsed = [locate_terms(sentence, translator.tokenizer.has_slots) for sentence in sentences]
-    cuts = [translator.split_to_fit(text) for text, _ in parsed]
-    asked = [ids for pieces in cuts for _, ids in pieces if ids]
-    results = iter(translator.decoder.search(asked, decode, aligned=True) if asked else [])
+    located = [locate_terms(sentence, translator.tokenizer.has_slots) for sentence in sentences]
+    cuts = [translator.split_to_fit(text) for text, _ in located]
+    sources = [ids for pieces in cuts for _, ids in pieces if ids]
+    results = iter(translator.decoder.search(sources, decode, aligned=True) if sources else [])
     translated = []
-    for sentence, (text, places), pieces in zip(sentences, parsed, cuts, strict=True):
+    for sentence, (text, places), pieces in zip(sentences, located, cuts, strict=True):
         whole, end = ModelInput(sentence, ((text, False),), sentence.kept), 0
         parts: list[tuple[Candidate, ...]] = []
         for piece, ids in pieces:
@@ -67,13 +68,13 @@ def translate_terms(
                 tuple(_candidate(translator, (piece, ids), hypothesis, own) for hypothesis in found)
                 or (Candidate(text=piece, score=0.0, tokens=()),)
             )
-        translated.append(combine_candidates(parts, _writing(whole)))
+        assemble = functools.partial(_assemble_pieces, whole)
+        translated.append(combine_candidates(parts, assemble))
     return translated
 
 
-def _writing(whole: ModelInput) -> Callable[[Sequence[str]], str]:
-    """Makes a sentence of the translations of its pieces."""
-    return lambda texts: whole.assemble(["".join(texts)])
+def _assemble_pieces(whole: ModelInput, texts: Sequence[str]) -> str:
+    return whole.assemble(["".join(texts)])
 
 
 def _candidate(
@@ -82,7 +83,7 @@ def _candidate(
     found: Hypothesis,
     places: Sequence[TermPlace],
 ) -> Candidate:
-    """The translation of a text, the slots of its terms in their places."""
+    """The translation of a piece with slots for its terms."""
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
@@ -100,17 +101,18 @@ def place_terms(
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
 ) -> str:
-    """The translation with slots for the terms of (source, translation); see `project_markup`.
+    """Put the slots of terms into the translation of (source, translation).
 
-    What the model says as the glossary does is left where it is.
+    `words` and `weights` are those of `project_markup`. Where the model wrote a term's target
+    itself, the slot takes its place.
     """
     source, output = sentences
     spans: list[tuple[int, int, str]] = []
     others: list[TermPlace] = []
     for place in places:
-        there = (match.span() for match in term_pattern(place.target).finditer(output))
+        found = (match.span() for match in term_pattern(place.target).finditer(output))
         free = next(
-            (span for span in there if not any(_meet(span, other) for other in spans)), None
+            (span for span in found if not any(_overlaps(span, other) for other in spans)), None
         )
         if free is None:
             others.append(place)
@@ -124,56 +126,57 @@ def place_terms(
     for text, mark in projected:
         start, end = end, end + len(text)
         if mark is not None and text:
-            inner = _inner(text, source[slice(*others[mark][:2])], others[mark].target)
+            inner = _trim_span(text, source[slice(*others[mark][:2])], others[mark].target)
             spans.append((start + inner[0], start + inner[1], others[mark].slot))
     spans.sort()
-    if any(_meet(one, other) for one, other in pairwise(spans)):
+    if any(_overlaps(one, other) for one, other in pairwise(spans)):
         return output
     for start, stop, slot in reversed(spans):
         output = output[:start] + slot + output[stop:]
     return output
 
 
-def _meet(span: Sequence[Any], other: Sequence[Any]) -> bool:
+def _overlaps(span: Sequence[Any], other: Sequence[Any]) -> bool:
     return bool(span[0] < other[1] and other[0] < span[1])
 
 
-def _inner(text: str, term: str, target: str) -> tuple[int, int]:
-    """The words that stand for a term, without an article before it or a possessive after it."""
+def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
+    """The span of a term's words, without an article before or a possessive behind them."""
     found = [*_WORD.finditer(text)]
     start, stop = 0, len(text)
     if not found:
         return start, stop
-    edges = [_WORD.findall(said.lower()) or [""] for said in (term, target)]
-    if not any(said[0] in _LITTLE for said in edges):
-        start = next((m.start() for m in found if m[0].lower() not in _LITTLE), 0)
-    if not any(said[-1] in _LITTLE for said in edges):
-        stop = next((m.end() for m in reversed(found) if m[0].lower() not in _LITTLE), stop)
+    edges = [_WORD.findall(text.lower()) or [""] for text in (term, target)]
+    if not any(words[0] in _STOP_WORDS for words in edges):
+        start = next((m.start() for m in found if m[0].lower() not in _STOP_WORDS), 0)
+    if not any(words[-1] in _STOP_WORDS for words in edges):
+        stop = next((m.end() for m in reversed(found) if m[0].lower() not in _STOP_WORDS), stop)
     possessive = _POSSESSIVE.search(text)
     if possessive and not _POSSESSIVE.search(target):
         stop = min(possessive.start(), stop)
     return (start, stop) if start < stop else (0, len(text))
 
 
-def agreeing(text: str, targets: Iterable[str]) -> str:
-    """A Spanish text whose articles agree with the terms right behind, where their endings tell.
+def agree_articles(text: str, targets: Iterable[str]) -> str:
+    """Make the articles of a Spanish text agree with the terms right behind them.
 
-    The model wrote them for a word of its own: "la reclamación" becomes "el siniestro".
+    The model wrote them for a word of its own: "la siniestro" becomes "el siniestro". A term whose
+    ending does not tell its gender is left alone.
     """
     for target in dict.fromkeys(targets):
         noun = target.split()[0].lower()
         is_masculine = bool(_IS_MASCULINE.fullmatch(noun))
-        if noun in _OPEN or not (is_masculine or _IS_FEMININE.fullmatch(noun)):
+        if noun in _EITHER_GENDER or not (is_masculine or _IS_FEMININE.fullmatch(noun)):
             continue
         right = _MASCULINE if is_masculine else _FEMININE
         wrong = "|".join(sorted(right, key=len, reverse=True))
         before = re.compile(rf"\b({wrong})(?=\s+{term_pattern(target).pattern})", re.IGNORECASE)
-        text = before.sub(functools.partial(_in_gender, right), text)
+        text = before.sub(functools.partial(_match_gender, right), text)
     return text
 
 
-def _in_gender(right: Mapping[str, str], found: re.Match[str]) -> str:
-    said, word = found[1], right[found[1].lower()]
-    if said.isupper():
+def _match_gender(right: Mapping[str, str], found: re.Match[str]) -> str:
+    article, word = found[1], right[found[1].lower()]
+    if article.isupper():
         return word.upper()
-    return capitalize_first(word) if said[0].isupper() else word
+    return capitalize_first(word) if article[0].isupper() else word

@@ -122,7 +122,13 @@ class Layout:
 def combine_candidates(
     parts: Sequence[Sequence[Candidate]], write: Callable[[Sequence[str]], str]
 ) -> tuple[Candidate, ...]:
-    """The candidates of what is translated in parts: the k-th of each part, or its last."""
+    """Combine the candidates of several parts: the k-th of each part, or its last."""
+    if len(parts) == 1:
+        return tuple(
+            candidate if candidate.text == (text := write([candidate.text]))
+            else dataclasses.replace(candidate, text=text)
+            for candidate in parts[0]
+        )  # fmt: skip
     whole = []
     for k in range(max(map(len, parts), default=1)):
         chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]

@@ -11,10 +11,16 @@ from typing import NamedTuple
 from transformer.config import SLOTS
 from transformer.text.patterns import PATTERNS
 
+# Behind another word, a word in small letters begins none of the patterns but a street's address.
+_PLAIN_WORD = (
+    r"(?<=[^\W\d_][ ])(?!calle|avenida|plaza|paseo|carretera|camino|ronda)"
+    r"[a-zß-öø-ÿ]{3,}+(?=[\s,;!?])[^\S\n]*+"
+)
 # What is passed over at once is a word: a long search lets no other thread work.
 _SCAN = re.compile(
-    "|".join([*(f"(?P<{kind}>{p})" for kind, p in PATTERNS.items()), r"(?s:[^\W_]++[^\S\n]*+|.)"])
-)
+    "|".join([_PLAIN_WORD, *(f"(?P<{kind}>{p})" for kind, p in PATTERNS.items()),
+              r"(?s:[^\W_]++[^\S\n]*+|.)"])
+)  # fmt: skip
 _MAX_LABEL = 48  # characters of a label, which may have an accelerator
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 

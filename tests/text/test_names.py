@@ -28,6 +28,13 @@ def test_titles_labels_and_places_are_no_people(text: str) -> None:
     assert [*find_person_names(text, "en")] == []
 
 
+def test_english_labels_end_in_no_adjective_and_names_may_be_joined() -> None:
+    assert is_person_name("Grace Brown", "en")
+    for text in ("Tom & Jerry", "Tom &Jerry"):
+        assert [text[a:b] for a, b in find_person_names(text, "en")] == [text]
+    assert [*find_person_names("Find &Next, Salt & Pepper", "en")] == []
+
+
 def test_names_are_sought_in_short_lines_and_behind_titles() -> None:
     text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias."
     text += "\nMr. President"

@@ -7,6 +7,7 @@ from transformer.translation.conventions import (
     find_amounts,
     localize,
     normalize_source,
+    translate_calendar,
 )
 
 
@@ -73,3 +74,19 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
         'Teclea `echo "a"` ya.'
     )
     assert localize('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "expected"),
+    [
+        ("es", "Lun Mar Mié Jue Vie Sáb Dom", "Mon Tue Wed Thu Fri Sat Sun"),
+        ("en", "Mon | Tue | Wed", "Lun | Mar | Mié"),
+        ("es", "ene feb mar abr may jun", "Jan Feb Mar Apr May Jun"),
+        ("en", "jan feb mar", "ene feb mar"),
+        ("es", "mar", ""),
+        ("es", "sáb y dom", ""),
+        ("es", "lun ene", ""),
+    ],
+)
+def test_a_row_of_days_or_months_is_translated_by_rule(lang: str, text: str, expected: str) -> None:
+    assert translate_calendar(text, lang) == expected

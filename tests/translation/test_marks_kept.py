@@ -10,7 +10,7 @@ from tests.text.test_patterns import MEMBERS, WORDS
 from tests.translation.test_guard import Spoken
 from transformer.config import SLOTS, DecodeConfig
 from transformer.translation.guard import GuardedTranslator
-from transformer.translation.translator import Translator
+from transformer.translation.translator import Candidate, Translator
 
 KINDS = sorted(kind for kind, members in MEMBERS.items() if not members.is_empty)
 
@@ -132,3 +132,22 @@ def test_what_is_in_a_third_language_or_in_the_target_already_stays(
     said = [text] if is_left else [text.upper()]
     assert [translation.text] == said
     assert ("does not read like Spanish" in translation.warnings) == is_left
+
+
+def test_names_with_an_ampersand_and_calendars_need_no_model(shouting: GuardedTranslator) -> None:
+    texts = ["Tom &Jerry", "Tom & Jerry", "Lun Mar Mié"]
+    results = shouting.translate(texts)
+    assert [result.text for result in results] == [*texts[:2], "Mon Tue Wed"]
+    assert not any(result.warnings for result in results)
+
+
+def test_two_words_with_capitals_come_from_the_likelier_case(random_checkpoint: Path) -> None:
+    table = {"Buenos Días": ("Good Days", -2.0), "Buenos días": ("Good morning", -0.5)}
+
+    def says(source: str, _: DecodeConfig) -> Candidate:
+        text, score = table[source]
+        return Candidate(text=text, score=score, tokens=())
+
+    spoken = Spoken(Translator.load(random_checkpoint, "cpu"), says)
+    (result,) = GuardedTranslator(spoken).translate(["Buenos Días"])
+    assert result.text == "Good Morning"

@@ -46,6 +46,7 @@ def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
         ("A las 17:30.", "At 5:30 p.m."),
         ("It ends at 2:30.", "Acaba a las dos y media."),
         ("In the 1930s.", "En los años 30."),
+        ("En los años 30.", "In the 1930s."),
         ("No, no, no, no.", "No, no, no, no."),
         ("Muy, muy, muy bien.", "Very, very, very good."),
         ("Nooooo.", "Noooo."),

@@ -19,6 +19,8 @@ _NAME = re.compile(
     rf"(?<![\w.]){_CAPITALIZED}"
     rf"(?:[^\S\n](?:(?:{'|'.join(_PARTICLES)})[^\S\n])*{_CAPITALIZED})+(?!\w)"
 )
+_TWO_NAMES = re.compile(r"(?<!\w)([A-ZÀ-ÖØ-Þ]\w+) ?& ?([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
+_ADJECTIVES = {"black", "brown", "gray", "green", "long", "short", "white", "young"}
 _TITLE_AND_SURNAME = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
 
 
@@ -30,21 +32,26 @@ def load_names() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of names: full names in short lines, surnames behind a title (Ms. White)."""
+    """Yield the spans of names: in short lines in full; Ms. White; Tom & Jerry."""
     for line in re.finditer(r"[^\n]+", text):
         if len(line[0].split()) <= MAX_LINE_WORDS:
             for name in _NAME.finditer(text, *line.span()):
                 if is_person_name(name[0], lang):
                     yield name.span()
+    given, surnames = load_names()
+    for match in _TWO_NAMES.finditer(text) if "&" in text else ():
+        if all(_is_in(name, given | surnames) for name in match.groups()):
+            yield match.span()
     for match in _TITLE_AND_SURNAME.finditer(text):
-        if _is_in(match[1], load_names()[1]):
+        if _is_in(match[1], surnames):
             yield match.span(1)
 
 
 def is_person_name(name: str, lang: str) -> bool:
     """Tell whether a text of a language is the full name of a person.
 
-    English labels have capitals like names: Mark Read, where both may be words, is none.
+    English labels have capitals like names: Mark Read, where both may be words, is none; but no
+    label ends in an adjective, as Grace Brown does.
     """
     given, surnames = load_names()
     first, *middle = [w for w in name.split() if w not in _PARTICLES and w[-1] != "."] or [""]
@@ -56,7 +63,8 @@ def is_person_name(name: str, lang: str) -> bool:
         return not any(
             first.lower() in known for known in map(spelling.load_words, ("es", "en")) if known
         )
-    return not (lang == "en" and {first.upper(), last.upper()} <= given | surnames)
+    are_words = {first.upper(), last.upper()} <= given | surnames
+    return not (lang == "en" and are_words and last.lower() not in _ADJECTIVES)
 
 
 def _is_in(word: str, names: frozenset[str]) -> bool:

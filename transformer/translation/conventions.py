@@ -19,6 +19,18 @@ _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 _REPLACEMENTS = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
 _REPLACEMENTS |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
 
+MAX_ROW = 80  # characters of a row of a calendar
+_WORD = re.compile(r"[^\W\d_]+")
+_DAYS = (
+    ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
+    ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
+)
+_MONTHS = (
+    ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"],
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+)
+_CALENDAR = {"es": (_DAYS, _MONTHS), "en": (_DAYS[::-1], _MONTHS[::-1])}
+
 # Times in spellings that a corpus hardly has: 18h30, 6.30 h, 22:00 hrs, 5PM.
 _CLOCK = re.compile(
     r"(?<![\w:.,/$€£])(?:(?P<h>\d\d?)h(?P<m>[0-5]\d)\b"
@@ -60,6 +72,18 @@ def _rewrite_clock(found: re.Match[str], lang: str) -> str:
     if lang == "en":
         return f"{hour}:{minute}" if minute else found[0]
     return f"{hour}:{minute}" + " h" * (found["h"] is None) if minute else f"{hour} h"
+
+
+def translate_calendar(text: str, lang: str) -> str:
+    """Translate a row of abbreviated days or months, as of a calendar; "" for any other text."""
+    row = {word.lower() for word in _WORD.findall(text)} if len(text) <= MAX_ROW else set[str]()
+    tables = (dict(zip(*pair, strict=True)) for pair in _CALENDAR[lang] if len(row) > 1)
+    names = next((table for table in tables if row <= table.keys()), None)
+    if names is None:
+        return ""
+    if text.islower() and lang == "en":  # Spanish has small letters for both
+        return _WORD.sub(lambda word: names[word[0]], text)
+    return _WORD.sub(lambda word: names[word[0].lower()].capitalize(), text)
 
 
 def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:

@@ -124,6 +124,8 @@ class GuardedTranslator(TextTranslator):
     def _prepare(self, sentence: Segment) -> SourceSentence:
         """Parse a sentence, write it as the corpus does, and correct its spelling."""
         text, spans = sentence.text, sentence.kept
+        if calendar := conventions.translate_calendar(text, self.src_lang):
+            return SourceSentence(((calendar, True),), is_untranslated=True)
         # Without slots, nothing at the ends of a sentence needs to pass through the model.
         edges = self._unwritable.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         parsed = preprocess.parse_sentence(text, spans, "".join(edges), sentence.terms)
@@ -161,9 +163,13 @@ class GuardedTranslator(TextTranslator):
 
     def _protected_spans(self, text: str) -> list[Span]:
         """Find, in order, what the model must not change: tokens, names, what it cannot write."""
-        found = [(s.start, s.end) for s in find_protected(text) if s.kind != "number"]
+        people = sorted(find_person_names(text, self.src_lang))
+        found = [
+            (start, end) for start, end, kind in find_protected(text) if kind != "number"
+            and not (kind == "accelerator" and overlapping(start, end, people))  # Tom &Jerry
+        ]  # fmt: skip
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
-        for also in (find_person_names(text, self.src_lang), names):
+        for also in (people, names):
             found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
         runs = [
             run.span() for run in self._unwritable.finditer(text)

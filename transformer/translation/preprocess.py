@@ -30,6 +30,7 @@ Style = Literal["", "capitals", "title", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
+_PAIR = re.compile(r"[A-ZÁÉÍÓÚÑ][^\W\d_]+ [A-ZÁÉÍÓÚÑ][^\W\d_]+")  # of words with capitals
 _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 
@@ -282,7 +283,9 @@ def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
     elif not sentence.kept and is_lowercase_phrase(sentence.text):
         raised = capitalize_first(sentence.text)
         lowered = replace(sentence, parts=((raised, False),), style="small")
-    elif may_be_title_case(sentence.words):
+    elif may_be_title_case(sentence.words) or (
+        not sentence.kept and _PAIR.fullmatch(sentence.text)
+    ):
         lowered = replace(sentence, parts=_lowercase(sentence.parts), style="title")
     else:
         return None

@@ -30,6 +30,7 @@ _MARKS = str.maketrans(dict.fromkeys(",.;:!?¡¿\"'()[]«»“”‘’—–…
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DECADE = re.compile(r"\b\d\d(\d0)s\b")  # 1930s: los años 30
 _TOKEN = re.compile(r"\w+")
 _EMPTY_TAG_PAIR = re.compile(r"<[A-Za-z\d][^<>]*+(?<!/)>\s*+</[^<>]*+>")  # a pair of tags
 FOURFOLD = [4 * letter for letter in "abcdefghijklmnopqrstuvwxyzáéíóúüñ"]  # no word has that
@@ -191,8 +192,6 @@ def _has_loop(words: Sequence[str], text: str) -> bool:
             same = bytes(map(operator.eq, words, words[n:]))  # as the word n places on
             if b"\1" * n * (N_TIMES - 1) in same:
                 return True
-        if len(words) >= 20 and len(set(words)) < 0.35 * len(words):
-            return True
     if any(map(text.lower().__contains__, FOURFOLD)):
         return True
     return any(len(word) > LONG_WORD and _WITHIN.search(word) for word in words)
@@ -214,9 +213,8 @@ def _lost_numbers(source: str, output: str) -> list[str]:
     if "".join(_DIGITS.findall(source)) == "".join(_DIGITS.findall(output)):
         return []
     there = {_digits_of(digits) for kind in (_NUMBER, _DIGITS) for digits in kind.findall(output)}
-    there |= {_digits_of(clock.group()) for clock in _CLOCK.finditer(output)} | _clock_digits(
-        output
-    )
+    there |= {_digits_of(clock.group()) for clock in _CLOCK.finditer(output)}
+    there |= _clock_digits(output) | {*_DECADE.findall(output)}
     values = {value for number in _NUMBER.findall(output) for value in _possible_values(number)}
     spelled, numerals = {*split_words(output)}, {*_NUMERAL.findall(output)}
     months = {word[:3] for word in spelled}

@@ -55,7 +55,7 @@ def _translate(
 
 
 def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
-    """Turn the codes that begin and end a format into tags; return rules by which these are inline.
+    """Turn the codes that begin and end a format into tags; return rules that make them inline.
 
     A code whose other end is in another segment stays a placeholder.
     """

@@ -94,7 +94,7 @@ def _parse_subject(raw: str, newline: str) -> Parsed[str]:
 
 
 def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
-    """Return where what follows a part begins, and the part's header and body."""
+    """Return the places where the next part and the header and body of this one begin."""
     header = place
     for name, value in part.items():
         place = source.index(value, source.index(f"{name}:", place)) + len(value)

@@ -82,6 +82,27 @@ def _structure(pieces: Sequence[_Piece]) -> list[list[str]]:
     return [sorted(sources) for sources in structure]
 
 
+def _write_sentence(
+    sentence: Sequence[_Piece], parts: Sequence[str | _Piece], is_doubled: bool, is_last: bool
+) -> None:
+    """Write the parts of a translation as the first piece of its sentence, the others empty.
+
+    Apostrophes of texts are doubled, if the message doubles its own, or where one would begin a
+    quotation.
+    """
+    written = ""
+    for number, part in enumerate(parts, 1):
+        if isinstance(part, _Piece):
+            written += part.source
+        elif is_doubled:
+            written += part.replace("'", "''")
+        else:
+            written += _OPENING_QUOTE[is_last and number == len(parts)].sub("''", part)
+    for piece in sentence:
+        piece.source = ""
+    sentence[0].source = written
+
+
 def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | None:
     """Return the units of an ICU message, or None if the text has no arguments or is not sound.
 
@@ -98,18 +119,7 @@ def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | No
         sentence: Sequence[_Piece], content: InlineContent[_Piece], number: int, marked: MarkedText
     ) -> None:
         for _, parts in content.render(marked):
-            written = ""
-            for i, part in enumerate(parts, 1):
-                if isinstance(part, _Piece):
-                    written += part.source
-                elif is_doubled:
-                    written += part.replace("'", "''")
-                else:
-                    is_end = i == len(parts) and sentence[-1] is pieces[-1]
-                    written += _OPENING_QUOTE[is_end].sub("''", part)
-            for piece in sentence:
-                piece.source = ""
-            sentence[0].source = written
+            _write_sentence(sentence, parts, is_doubled, sentence[-1] is pieces[-1])
         if number == len(units):
             message = "".join(piece.source for piece in pieces)
             set_text(message if _structure(_parse(message)) == structure else text)

@@ -8,11 +8,10 @@ import configparser
 import contextlib
 import io
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Any
 
 from transformer.config import UserError
@@ -73,10 +72,11 @@ def parse_properties(text: str, options: Options) -> Parsed[str]:
         line = "".join(piece for _, piece in pieces)
         item = next(javaproperties.parse(line), None)
         if isinstance(item, javaproperties.KeyValue) and item.value:
-            ahead = SEPARATOR_RGX.search(line).end()  # type: ignore[union-attr]
-            lengths = [*accumulate((len(piece) for _, piece in pieces), initial=0)]
-            number = bisect_right(lengths, ahead) - 1
-            start = pieces[number][0] + ahead - lengths[number]
+            offset = SEPARATOR_RGX.search(line).end()  # type: ignore[union-attr]
+            for start, piece in pieces:
+                start, offset = start + offset, offset - len(piece)
+                if offset < 0:
+                    break
             edits.translate(start, pieces[-1][0] + len(pieces[-1][1]), item.value, escape)
     return edits.parsed()
 

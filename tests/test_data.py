@@ -102,9 +102,9 @@ def test_the_tables_are_written_from_a_corpus(
 ) -> None:
     corpus = tmp_path / "small.tsv"
     corpus.write_text("es\ten\n" + "Está aquí.\tHe is here.\n" * 4, encoding="utf-8")
-    monkeypatch.setattr(spelling, "ACCENTS", tmp_path / "accents.tsv")
-    monkeypatch.setattr(language, "TABLE", tmp_path / "trigrams.tsv")
-    monkeypatch.setattr(spelling, "table", lambda lang: tmp_path / f"spelling.{lang}.xz")
+    monkeypatch.setattr(spelling, "ACCENTS_TABLE", tmp_path / "accents.tsv")
+    monkeypatch.setattr(language, "TRIGRAMS_TABLE", tmp_path / "trigrams.tsv")
+    monkeypatch.setattr(spelling, "table_path", lambda lang: tmp_path / f"spelling.{lang}.xz")
     for name in ("accents", "trigrams", "spelling"):
         tables.main([name, str(corpus)])
     assert (tmp_path / "accents.tsv").read_text("utf-8").split() == ["aquí", "está"]
@@ -115,7 +115,7 @@ def test_the_tables_are_written_from_a_corpus(
 def test_words_that_someone_wrote_and_that_look_like_slips_are_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spelling, "table", lambda lang: tmp_path / f"spelling.{lang}.xz")
+    monkeypatch.setattr(spelling, "table_path", lambda lang: tmp_path / f"spelling.{lang}.xz")
     for lang in ("es", "en"):
         spelling.table_path(lang).write_bytes(tables.packed(["pelo hair"] * 40 + ["raro rare"] * 2))
     pairs, text = tmp_path / "pairs.tsv", tmp_path / "text.txt"

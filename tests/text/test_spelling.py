@@ -21,7 +21,7 @@ KNOWN = WordList({"casa": 0, "quiero": 1, "cosa": 2, "mañana": 3}, frozenset({"
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A language with the few words of this file."""
-    monkeypatch.setattr(spelling, "words", {"es": KNOWN}.get)
+    monkeypatch.setattr(spelling, "load_words", {"es": KNOWN}.get)
 
 
 @pytest.mark.parametrize(

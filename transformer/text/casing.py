@@ -89,6 +89,13 @@ def match_initial_case(text: str, model: str) -> str:
     return text[:start] + word[0].lower() + text[start + 1 :]
 
 
+def match_case(word: str, model: str) -> str:
+    """Put a word in lower case in the case of `model`: HOLA or Hola; one capital is no all-caps."""
+    if model.isupper() and len(model) > 1:
+        return word.upper()
+    return capitalize_first(word) if model[:1].isupper() else word
+
+
 def match_final_mark(text: str, model: str) -> str:
     """Remove the final mark of a text if `model` ends with none."""
     if text[-1:] in ".!?" and model.rstrip()[-1:] not in ".!?…" and not text.endswith("..."):

@@ -19,7 +19,7 @@ from transformer.text.spans import overlapping
 MAX_TERM_CHARS = 100  # characters of a term or of its translation
 _OTHER_FORMAT = re.compile(r"\S[,;]\S|[<>={}]")  # of a row: CSV, XML, properties, JSON
 # Words whole with their combining marks, white space within a line, any other character by itself.
-_TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\S\n\r]+|.", re.DOTALL)
+_TOKEN = re.compile(r"[\w\u0300-\u036f]+|([^\S\n\r]+)|.", re.DOTALL)
 
 
 class TermSpan(NamedTuple):
@@ -180,13 +180,10 @@ def _normalize(text: str) -> str:
 
 def _tokens(text: str) -> list[tuple[str, int, int]]:
     """Return the words and signs of a text as they are compared, and where they stand."""
-    return [(_key(m[0]), m.start(), m.end()) for m in _TOKEN.finditer(text)]
-
-
-def _key(token: str) -> str:
-    if token.isspace() and token not in "\r\n":
-        return " "
-    return unicodedata.normalize("NFC", token).casefold()
+    return [
+        (" " if m[1] else unicodedata.normalize("NFC", m[0]).casefold(), m.start(), m.end())
+        for m in _TOKEN.finditer(text)
+    ]
 
 
 def _select_target(terms: Sequence[tuple[str, str]], written: str) -> str | None:

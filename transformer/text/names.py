@@ -1,11 +1,10 @@
-"""The names of people: told from words by lists of given names and surnames.
+"""Find the names of people by lists of given names and surnames.
 
 "Rosa Blanco" in a cell is a person, "Casa Blanca" and "Save Changes" are not: a name begins with a
 given name and ends with a surname, or is made of what no language has as words.
 """
 
 import functools
-import lzma
 import re
 from collections.abc import Iterator
 
@@ -27,8 +26,8 @@ _TITLE_AND_SURNAME = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-
 @functools.cache
 def load_names() -> tuple[frozenset[str], frozenset[str]]:
     """Return given names and surnames, in lower case; in capitals where they are English words."""
-    given, surnames = lzma.decompress(NAMES_TABLE.read_bytes()).decode().split("\n")
-    return frozenset(given.split()), frozenset(surnames.split())
+    given, surnames = map(frozenset, spelling.read_lists(NAMES_TABLE))
+    return given, surnames
 
 
 def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:

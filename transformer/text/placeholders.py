@@ -61,9 +61,8 @@ def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
 
 def restore_slots(text: str, originals: Sequence[str]) -> str:
     """Return the text with what its slots stand for; a slot that stands for nothing is removed."""
-    number = {slot(i): original for i, original in enumerate(originals)}
-    slots = re.compile(f"[{SLOTS[0]}-{slot(max(len(SLOTS), len(originals)) - 1)}]")
-    return slots.sub(lambda found: number.get(found[0], ""), text)
+    empty = dict.fromkeys(map(ord, SLOTS), "")
+    return text.translate(empty | {ord(slot(i)): kept for i, kept in enumerate(originals)})
 
 
 def _trim_url(text: str, start: int, end: int) -> int:

@@ -7,7 +7,7 @@ parts joined are the text.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from transformer.config import UserError
@@ -87,7 +87,7 @@ class Segment:
 
     @property
     def has_words(self) -> bool:
-        """Whether there is something to translate outside what is kept: a letter, money, a term."""
+        """Whether there is something to translate outside what is kept, or a term."""
         return self.is_sentence and (
             is_translatable(mask(self.text, self.kept)) or bool(self.terms)
         )
@@ -111,8 +111,8 @@ def split_sentences(
     dotted = [(a, b) for a, b, _ in terms if not _WORDS.fullmatch(text, a, b)]
     whole = [span for span in sorted([*kept, *dotted]) if text[slice(*span)] not in _DIVIDERS]
     covered, uncut = mask(text, whole, "X"), sorted([*kept, *((a, b) for a, b, _ in terms)])
-    parts = _with_gaps(text, _shorten(covered, _sentences(text, covered, starter), uncut))
-    return tuple(_attach_spans(parts, kept, terms)) if kept or terms else parts
+    spans = _shorten(covered, _sentences(text, covered, starter), uncut)
+    return tuple(_with_gaps(text, spans, kept, terms))
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
@@ -122,24 +122,22 @@ def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
     the middle, else inside a word. UserError if not even one character fits.
     """
     start = len(text) - len(text.lstrip())
-    return _with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits))
+    return tuple(_with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits)))
 
 
-def _with_gaps(text: str, spans: Iterable[Span]) -> tuple[Segment, ...]:
-    cuts = pairwise((0, *chain.from_iterable(spans), len(text)))
-    parts = [Segment(text=text[a:b], is_sentence=i % 2 == 1) for i, (a, b) in enumerate(cuts)]
-    return tuple(part for part in parts if part.text)
-
-
-def _attach_spans(
-    parts: Iterable[Segment], kept: Sequence[Span], terms: Sequence[TermSpan]
+def _with_gaps(
+    text: str, spans: Iterable[Span], kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
 ) -> Iterator[Segment]:
-    end = 0
-    for part in parts:
-        start, end = end, end + len(part.text)
+    """Yield the sentences at `spans`, each with what is kept in it and its terms, and the gaps."""
+    for i, (start, end) in enumerate(pairwise((0, *chain.from_iterable(spans), len(text)))):
+        if start == end:
+            continue
+        if not i % 2:
+            yield Segment(text=text[start:end], is_sentence=False)
+            continue
         inside = tuple((a - start, b - start) for a, b in _within(kept, start, end))
         own = tuple(TermSpan(a - start, b - start, c) for a, b, c in _within(terms, start, end))
-        yield replace(part, kept=inside, terms=own) if part.is_sentence else part
+        yield Segment(text=text[start:end], is_sentence=True, kept=inside, terms=own)
 
 
 def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]:

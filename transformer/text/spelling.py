@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from transformer.text.casing import LETTER_RUN
+from transformer.text.casing import LETTER_RUN, match_case
 
 TABLES_FOLDER = Path(__file__).resolve().parent / "tables"
 ACCENTS_TABLE = TABLES_FOLDER / "accents.tsv"
@@ -83,6 +83,11 @@ def single_edits(word: str) -> Iterator[str]:
             yield word[: i - 1] + letter + word[i - 1] + word[i + 1 :]
 
 
+def read_lists(path: Path) -> list[list[str]]:
+    """Return the lists of words in a compressed table."""
+    return [line.split() for line in lzma.decompress(path.read_bytes()).decode().split("\n")]
+
+
 def table_path(lang: str) -> Path:
     """Return where the words of a language are kept; `data/tables.py` writes them."""
     return TABLES_FOLDER / f"spelling.{lang}.xz"
@@ -93,9 +98,8 @@ def load_words(lang: str) -> WordList | None:
     """Return the words of a language as `data/tables.py` counts them; None if it does not."""
     if not table_path(lang).is_file():
         return None
-    frequent, others = lzma.decompress(table_path(lang).read_bytes()).decode().split("\n")
-    rank = {word: place for place, word in enumerate(frequent.split())}
-    return WordList(rank, frozenset(others.split()))
+    frequent, others = read_lists(table_path(lang))
+    return WordList({word: place for place, word in enumerate(frequent)}, frozenset(others))
 
 
 def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
@@ -188,19 +192,13 @@ def restore_accents(text: str) -> str:
         return text
     text = LETTER_RUN.sub(_add_accent, text)
     return _UNACCENTED_QUESTION.sub(
-        lambda m: m[1] + _match_case(_QUESTION_WORDS[m[2].lower()], m[2]), text
+        lambda m: m[1] + match_case(_QUESTION_WORDS[m[2].lower()], m[2]), text
     )
 
 
 def _add_accent(match: re.Match[str]) -> str:
     word = accented_words().get(match[0].lower())
-    return _match_case(word, match[0]) if word else match[0]
-
-
-def _match_case(text: str, model: str) -> str:
-    if model.isupper() and len(model) > 1:
-        return text.upper()
-    return text.capitalize() if model[0].isupper() else text
+    return match_case(word, match[0]) if word else match[0]
 
 
 def _add_opening_mark(text: str) -> str:

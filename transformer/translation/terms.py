@@ -14,7 +14,7 @@ from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.text.casing import FUNCTION_WORDS, capitalize_first
+from transformer.text.casing import FUNCTION_WORDS, match_case
 from transformer.text.markup import project_markup
 from transformer.text.tokenizer import group_words
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
@@ -176,7 +176,4 @@ def agree_articles(text: str, targets: Iterable[str]) -> str:
 
 
 def _match_gender(right: Mapping[str, str], found: re.Match[str]) -> str:
-    article, word = found[1], right[found[1].lower()]
-    if article.isupper():
-        return word.upper()
-    return capitalize_first(word) if article[0].isupper() else word
+    return match_case(right[found[1].lower()], found[1])

@@ -71,12 +71,12 @@ class Page(HTMLParser):
 
 
 def test_json_keeps_every_value() -> None:
-    made = report()
-    values = json.loads(to_json(made))
+    evaluated = report()
+    values = json.loads(to_json(evaluated))
     assert values["format"] == FORMAT
-    assert values == json.loads(json.dumps(dataclasses.asdict(made)))
-    assert values["sets"][0]["scores"][0]["value"] == made.sets[0].scores[0].value
-    assert values["sets"][0]["worst"][0]["source"] == made.sets[0].worst[0].source
+    assert values == json.loads(json.dumps(dataclasses.asdict(evaluated)))
+    assert values["sets"][0]["scores"][0]["value"] == evaluated.sets[0].scores[0].value
+    assert values["sets"][0]["worst"][0]["source"] == evaluated.sets[0].worst[0].source
     assert values["decode"]["beam_size"] == 4
 
 
@@ -92,21 +92,21 @@ def test_the_page_loads_nothing() -> None:
 
 
 def test_the_page_shows_text_as_text() -> None:
-    shown = Page(to_html(report()))
-    assert "script" not in {tag for tag, _ in shown.elements}
-    assert "b" not in {tag for tag, _ in shown.elements}
-    assert EVIL in shown.text
-    assert "tiny <b>" in shown.text
-    assert "old & grey" in shown.text
+    page = Page(to_html(report()))
+    assert "script" not in {tag for tag, _ in page.elements}
+    assert "b" not in {tag for tag, _ in page.elements}
+    assert EVIL in page.text
+    assert "tiny <b>" in page.text
+    assert "old & grey" in page.text
 
 
 def test_the_page_says_how_the_scores_were_made() -> None:
-    made = report()
-    text = Page(to_html(made)).text
-    for score in made.sets[0].scores:
+    evaluated = report()
+    text = Page(to_html(evaluated)).text
+    for score in evaluated.sets[0].scores:
         assert score.signature in text
         assert f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}]" in text
-    for command in made.sets[0].commands:
+    for command in evaluated.sets[0].commands:
         assert command in text
     for fact in ("beam_size 4", "runs/tiny", "set.tsv", "2030-01-01"):
         assert fact in text
@@ -124,33 +124,35 @@ def test_without_matplotlib_the_page_comes_without_pictures_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    shown = Page(to_html(report(), RECORDS))
-    assert "svg" not in {tag for tag, _ in shown.elements}
-    assert "No pictures" in shown.text
-    assert "extra `plots`" in shown.text
-    assert "BLEU" in shown.text
+    page = Page(to_html(report(), RECORDS))
+    assert "svg" not in {tag for tag, _ in page.elements}
+    assert "No pictures" in page.text
+    assert "extra `plots`" in page.text
+    assert "BLEU" in page.text
 
 
 def test_the_table_is_short_and_aligned() -> None:
-    made = report()
-    lines = summary_table(made).splitlines()
+    evaluated = report()
+    lines = summary_table(evaluated).splitlines()
     assert len(lines) == 2 + 1 + 3
     assert len(lines[0]) == len(lines[1])
     assert "old & grey" in lines[2]
-    for line, difference in zip(lines[3:], made.sets[0].comparison.differences, strict=True):  # type: ignore[union-attr]
+    for line, difference in zip(lines[3:], evaluated.sets[0].comparison.differences, strict=True):  # type: ignore[union-attr]
         assert difference.metric in line
         assert f"p = {difference.p_value:.3f}" in line
 
 
 def test_the_table_of_scored_files_has_no_speed() -> None:
-    made = report()
-    silent = dataclasses.replace(made, sets=(dataclasses.replace(made.sets[0], speed=None),))
+    evaluated = report()
+    silent = dataclasses.replace(
+        evaluated, sets=(dataclasses.replace(evaluated.sets[0], speed=None),)
+    )
     assert summary_table(silent).splitlines()[1].endswith(" -")
 
 
 def test_the_page_marks_what_is_not_in_the_reference_and_leads_to_each_list() -> None:
-    made = report()
-    text = to_html(made)
+    evaluated = report()
+    text = to_html(evaluated)
     assert '<span lang="en">one <mark>too</mark></span>' in text
     assert '<span lang="en"><mark>won</mark> two</span>' in text
     assert '<span lang="en">one two</span>' in text
@@ -159,7 +161,7 @@ def test_the_page_marks_what_is_not_in_the_reference_and_leads_to_each_list() ->
     links = [attributes["href"] for tag, attributes in elements if tag == "a"]
     assert {link[1:] for link in links if link} <= anchors
     assert "#set-1-random" in links
-    assert all(s.source in Page(text).text for s in made.sets[0].sampled)
+    assert all(s.source in Page(text).text for s in evaluated.sets[0].sampled)
     empty = dataclasses.replace(TEXTS, hypotheses=("", "x", "three"), baseline=None)
-    one = dataclasses.replace(made, sets=(analyse(empty, n_bootstrap=0),))
+    one = dataclasses.replace(evaluated, sets=(analyse(empty, n_bootstrap=0),))
     assert to_html(one).count('href="#set-1-empty"') == 2

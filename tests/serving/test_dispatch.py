@@ -18,7 +18,7 @@ from transformer.serving.authorization import new_api_key, rate_key
 
 
 class Body:
-    """A body that tells whether it was asked for."""
+    """A body that records whether it was read."""
 
     was_read = False
 
@@ -234,9 +234,9 @@ def test_no_request_holds_up_the_others(
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             request = client.build_request("POST", path, **options)
             await request.aread()
-            asked = asyncio.ensure_future(client.send(request))
+            request_task = asyncio.ensure_future(client.send(request))
             pauses = [(0.0, 0.0)]
-            while not asked.done():
+            while not request_task.done():
                 own, every = time.thread_time(), time.process_time()
                 await asyncio.sleep(0)
                 pauses.append((time.thread_time() - own, time.process_time() - every))

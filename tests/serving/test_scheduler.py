@@ -13,7 +13,7 @@ from transformer.serving.errors import QueueFull, SchedulerStopped
 from transformer.serving.scheduler import Scheduler
 
 
-class Upper:
+class UppercaseWorker:
     """Writes words in capitals, remembers its batches, and works only while it may."""
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Upper:
 
 
 @pytest.fixture
-def work() -> Upper:
-    return Upper()
+def work() -> UppercaseWorker:
+    return UppercaseWorker()
 
 
 @pytest.fixture
-def scheduler(work: Upper) -> Iterator[Scheduler]:
+def scheduler(work: UppercaseWorker) -> Iterator[Scheduler]:
     made = Scheduler(work, budget=4, max_waiting=20)
     made.start()
     yield made
@@ -45,8 +45,8 @@ def scheduler(work: Upper) -> Iterator[Scheduler]:
     made.stop()
 
 
-def held(scheduler: Scheduler, work: Upper) -> "Future[list[Any]]":
-    """The worker at work on one item until it is let go: what comes meanwhile waits."""
+def block_worker(scheduler: Scheduler, work: UppercaseWorker) -> "Future[list[Any]]":
+    """Keep the worker busy with one item until `work.may_work` is set; other items wait."""
     work.may_work.clear()
     first = scheduler.submit("k", ["first"])
     assert work.began.wait(30)
@@ -60,8 +60,10 @@ def test_results_come_in_order(scheduler: Scheduler) -> None:
     assert scheduler.n_waiting == 0
 
 
-def test_a_short_request_does_not_wait_for_a_long_one(scheduler: Scheduler, work: Upper) -> None:
-    held(scheduler, work)
+def test_a_short_request_does_not_wait_for_a_long_one(
+    scheduler: Scheduler, work: UppercaseWorker
+) -> None:
+    block_worker(scheduler, work)
     long = scheduler.submit("k", [f"long{i}" for i in range(8)])
     short = scheduler.submit("k", ["short"])
     other = scheduler.submit("k", ["a", "b"])
@@ -77,9 +79,9 @@ def test_a_short_request_does_not_wait_for_a_long_one(scheduler: Scheduler, work
 
 
 def test_kinds_of_work_take_turns_and_never_share_a_batch(
-    scheduler: Scheduler, work: Upper
+    scheduler: Scheduler, work: UppercaseWorker
 ) -> None:
-    held(scheduler, work)
+    block_worker(scheduler, work)
     one = scheduler.submit("one", list("abcdefgh"))
     two = scheduler.submit("two", ["x"])
     work.may_work.set()
@@ -88,7 +90,7 @@ def test_kinds_of_work_take_turns_and_never_share_a_batch(
     assert work.batches[1:] == [list("abcd"), ["x"], list("efgh")]
 
 
-def test_a_batch_ends_when_its_budget_is_spent(work: Upper) -> None:
+def test_a_batch_ends_when_its_budget_is_spent(work: UppercaseWorker) -> None:
     scheduler = Scheduler(work, cost=len, budget=6)
     done = scheduler.submit("k", ["aaaa", "bb", "c", "d" * 20, "e"])
     scheduler.start()
@@ -97,8 +99,10 @@ def test_a_batch_ends_when_its_budget_is_spent(work: Upper) -> None:
     assert work.batches == [["aaaa", "bb"], ["c", "d" * 20], ["e"]]
 
 
-def test_an_item_that_fails_fails_its_own_request_only(scheduler: Scheduler, work: Upper) -> None:
-    held(scheduler, work)
+def test_an_item_that_fails_fails_its_own_request_only(
+    scheduler: Scheduler, work: UppercaseWorker
+) -> None:
+    block_worker(scheduler, work)
     bad = scheduler.submit("k", ["bad", "x", "y", "z", "never"])
     good = scheduler.submit("k", ["good"])
     work.may_work.set()
@@ -109,8 +113,10 @@ def test_an_item_that_fails_fails_its_own_request_only(scheduler: Scheduler, wor
     assert scheduler.n_waiting == 0
 
 
-def test_a_full_queue_takes_no_more_and_then_again(scheduler: Scheduler, work: Upper) -> None:
-    held(scheduler, work)
+def test_a_full_queue_takes_no_more_and_then_again(
+    scheduler: Scheduler, work: UppercaseWorker
+) -> None:
+    block_worker(scheduler, work)
     kept = scheduler.submit("k", ["x"] * 30)  # a lone request may be larger than the queue
     with pytest.raises(QueueFull):
         scheduler.submit("k", ["y"])
@@ -119,8 +125,8 @@ def test_a_full_queue_takes_no_more_and_then_again(scheduler: Scheduler, work: U
     assert scheduler.submit("k", ["y"]).result(30) == ["k:Y"]
 
 
-def test_what_is_cancelled_is_not_begun(scheduler: Scheduler, work: Upper) -> None:
-    held(scheduler, work)
+def test_what_is_cancelled_is_not_begun(scheduler: Scheduler, work: UppercaseWorker) -> None:
+    block_worker(scheduler, work)
     gone = scheduler.submit("k", ["gone"] * 9)
     assert gone.cancel()
     kept = scheduler.submit("k", ["kept"])
@@ -130,8 +136,10 @@ def test_what_is_cancelled_is_not_begun(scheduler: Scheduler, work: Upper) -> No
     assert scheduler.n_waiting == 0
 
 
-def test_a_stop_answers_what_was_taken_and_takes_no_more(scheduler: Scheduler, work: Upper) -> None:
-    held(scheduler, work)
+def test_a_stop_answers_what_was_taken_and_takes_no_more(
+    scheduler: Scheduler, work: UppercaseWorker
+) -> None:
+    block_worker(scheduler, work)
     taken = scheduler.submit("k", list("abcdefghij"))
     stopping = threading.Thread(target=scheduler.stop)
     stopping.start()
@@ -144,11 +152,11 @@ def test_a_stop_answers_what_was_taken_and_takes_no_more(scheduler: Scheduler, w
     assert taken.result(0)[-1] == "k:J"
 
 
-def test_a_scheduler_that_never_started_can_be_stopped(work: Upper) -> None:
+def test_a_scheduler_that_never_started_can_be_stopped(work: UppercaseWorker) -> None:
     Scheduler(work).stop()
 
 
-def test_batches_are_observed(work: Upper) -> None:
+def test_batches_are_observed(work: UppercaseWorker) -> None:
     seen: list[tuple[int, float]] = []
     scheduler = Scheduler(work, observe=lambda size, seconds: seen.append((size, seconds)))
     scheduler.start()

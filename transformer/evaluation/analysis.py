@@ -140,7 +140,7 @@ def analyse(
     n_bootstrap: int = N_BOOTSTRAP,
     known: Set[str] = frozenset(),
 ) -> SetReport:
-    """Return the results of a translated test set, compared with those of `baseline` if it has any.
+    """Return the results of a translated test set; `baseline` names the other system, if any.
 
     `known` are the words of the training text; without them no invented words are counted.
     """
@@ -233,9 +233,9 @@ def fault_indices(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str
     return indices
 
 
-def _sentence_result(test_set: TestSet, i: int, chrf: float, *compared: Any) -> SentenceResult:
+def _sentence_result(test_set: TestSet, i: int, chrf: float, *comparison: Any) -> SentenceResult:
     texts = test_set.sources[i], test_set.hypotheses[i], test_set.references[i]
-    return SentenceResult(i + 1, chrf, *texts, *compared)
+    return SentenceResult(i + 1, chrf, *texts, *comparison)
 
 
 def _comparison(
@@ -249,8 +249,8 @@ def _comparison(
     order = sorted(range(len(gains)), key=gains.__getitem__)
     n = N_EXAMPLES // 2
 
-    def examples(chosen: Iterable[int]) -> tuple[SentenceResult, ...]:
-        return tuple(_sentence_result(test_set, i, chrf[i], outputs[i], gains[i]) for i in chosen)
+    def examples(indices: Iterable[int]) -> tuple[SentenceResult, ...]:
+        return tuple(_sentence_result(test_set, i, chrf[i], outputs[i], gains[i]) for i in indices)
 
     return Comparison(
         baseline=baseline,

@@ -251,15 +251,20 @@ def test_text_that_is_not_utf8_is_an_error_that_names_its_line(tmp_path: Path) -
         list(read_pairs(str(path), *ES_EN))
 
 
-def test_windows_1252_is_recognised_and_the_message_says_how_to_convert_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_bytes("es\ten\nSi\tIf\nMañana sí.\tTomorrow yes.\n".encode("latin-1"))
-    line = r"a.tsv, line 3: .*reads like Windows-1252 \(Latin-1\)\. Convert the file: iconv -f win"
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_windows_1252_is_recognised_and_the_message_says_how_to_convert_it(
+    end: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"my pairs.tsv{end}"
+    content = "es\ten\nSi\tIf\nMañana sí.\tTomorrow yes.\n".encode("latin-1")
+    path.write_bytes(gzip.compress(content) if end else content)
+    line = r"pairs.tsv.*, line 3: .*reads like Windows-1252 \(Latin-1\)\. Convert the file: "
     with pytest.raises(UserError, match=line) as caught:
         list(read_pairs(str(path), *ES_EN))
     command = str(caught.value).partition("Convert the file: ")[2]
-    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
-    assert list(read_pairs(f"{tmp_path}/utf-8.tsv", *ES_EN))[1] == ("Mañana sí.", "Tomorrow yes.")
+    subprocess.run(command, shell=True, check=True)
+    converted = list(read_pairs(f"{tmp_path}/utf-8-my pairs.tsv", *ES_EN))
+    assert converted == [("Si", "If"), ("Mañana sí.", "Tomorrow yes.")]
     bad_rows: list[str] = []
     assert list(read_pairs(str(path), *ES_EN, bad_rows)) == [("Si", "If")]
     assert "line 3: expected UTF-8 text, got what reads like Windows-1252" in bad_rows[0]

@@ -206,11 +206,11 @@ def _check_lengths(
     raw: datasets.Dataset, kept: NDArray[np.int64], lengths: NDArray[np.int64], max_len: int
 ) -> None:
     if n_long := int((lengths > max_len).sum()):
-        worst = int(lengths.argmax())
-        row = raw[int(kept[worst])]
+        longest = int(lengths.argmax())
+        row = raw[int(kept[longest])]
         raise UserError(
             f"expected at most max_len = {max_len} pieces a side, end mark included; got "
-            f"{lengths[worst]} in {max(row['src'], row['tgt'], key=len)[:60]!r}, and too many in "
+            f"{lengths[longest]} in {max(row['src'], row['tgt'], key=len)[:60]!r}, and too many in "
             f"{n_long} pairs. Raise --max-len, or drop them with --drop-long"
         )
 

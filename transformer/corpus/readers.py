@@ -14,6 +14,7 @@ import io
 import itertools
 import json
 import re
+import shlex
 import shutil
 import tempfile
 import xml.etree.ElementTree as ET
@@ -87,9 +88,12 @@ def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 line, message = "", f"{path}, line {number}: expected UTF-8 text"
                 if is_ascii and is_windows_1252(raw):
+                    show = "gzip -dc" if path.suffix == ".gz" else "cat"
+                    new = path.with_name(f"utf-8-{path.name.removesuffix('.gz')}")
                     message += (
                         ", got what reads like Windows-1252 (Latin-1). Convert the file: "
-                        f"iconv -f windows-1252 -t utf-8 {path} > utf-8{path.suffix}"
+                        f"{show} {shlex.quote(str(path))} | iconv -f windows-1252 -t utf-8 > "
+                        f"{shlex.quote(str(new))}"
                     )
                     if bad_rows is None:  # and no BadRowError, as the whole file is concerned
                         raise UserError(message) from error
@@ -218,16 +222,16 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
     else:
         stem, endings = names[0].removesuffix(".gz"), [f".{lang}" for lang in langs]
         prefix = stem.rpartition(".")[0] if stem.endswith(tuple(endings)) else stem
-        tries = [[Path(prefix + ending), Path(f"{prefix}{ending}.gz")] for ending in endings]
-        paths = [next(filter(Path.is_file, two), None) for two in tries]
+        candidates = [[Path(prefix + ending), Path(f"{prefix}{ending}.gz")] for ending in endings]
+        paths = [next(filter(Path.is_file, files), None) for files in candidates]
     src, tgt = paths
     return (src, tgt) if src and tgt else None
 
 
 def _read_moses(paths: tuple[Path, Path], bad_rows: BadRows) -> Pairs:
     """Read two files line by line; a different number of lines is a UserError."""
-    both = itertools.zip_longest(*(iter_lines(path, bad_rows) for path in paths))
-    for number, (src, tgt) in enumerate(both, 1):
+    lines = itertools.zip_longest(*(iter_lines(path, bad_rows) for path in paths))
+    for number, (src, tgt) in enumerate(lines, 1):
         if src is None or tgt is None:
             short = paths[0] if src is None else paths[1]
             raise UserError(

@@ -79,8 +79,8 @@ def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]
     """Return each number's sum over all processes, to each of them."""
     if accelerator.num_processes == 1:
         return list(numbers)
-    together = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
-    return [float(x) for x in accelerator.reduce(together, "sum")]
+    total = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
+    return [float(x) for x in accelerator.reduce(total, "sum")]
 
 
 def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
@@ -103,9 +103,9 @@ def start_cpu_processes() -> None:
     single = "WORLD_SIZE" not in env and "LOCAL_RANK" not in env
     if not (env.get("ACCELERATE_USE_CPU") == "True" and "MASTER_ADDR" in env and single):
         return
-    typed = " ".join(psutil.Process(os.getppid()).cmdline())
-    number = re.search(r"--num[_-]processes[= ](\d+)", typed)
-    if number is None or int(number[1]) < 2 or re.search(r"--num[_-]machines[= ]", typed):
+    command_line = " ".join(psutil.Process(os.getppid()).cmdline())
+    number = re.search(r"--num[_-]processes[= ](\d+)", command_line)
+    if number is None or int(number[1]) < 2 or re.search(r"--num[_-]machines[= ]", command_line):
         return
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     os.execv(sys.executable, [*launcher, "--nproc_per_node", number[1], *sys.argv])
@@ -136,10 +136,10 @@ class StopRequest:
 
     def __enter__(self) -> "StopRequest":
         for number in self._before:
-            signal.signal(number, self._note)
+            signal.signal(number, self._handle)
         return self
 
-    def _note(self, number: int, frame: Any) -> None:
+    def _handle(self, number: int, frame: Any) -> None:
         self.reason = signal.Signals(number).name
         signal.signal(number, self._before[signal.Signals(number)])
 

@@ -1,4 +1,4 @@
-"""Capitals: what shouts, and how the pieces of a sentence are made to fit again."""
+"""Letter case: what is in capitals or a title, and how pieces of a sentence are made to fit."""
 
 from collections.abc import Callable
 
@@ -57,7 +57,7 @@ def test_a_title_is_written_like_one() -> None:
           "3."]),
     ],
 )  # fmt: skip
-def test_a_lone_word_a_shout_and_a_title_are_known_from_names_and_sentences(
+def test_single_words_capitals_and_titles_are_told_from_names_and_sentences(
     is_it: Callable[[str], bool], texts: list[str], others: list[str]
 ) -> None:
     assert [text for text in texts if not is_it(text)] == []

@@ -1,4 +1,4 @@
-"""Slips of the keyboard: what is undone, what stays, where the words come from."""
+"""Typos: what is corrected, what stays, where the words come from."""
 
 import random
 
@@ -37,18 +37,18 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
         ("csa", "casa"),  # the more frequent of two
     ],
 )
-def test_a_slip_is_undone(typed: str, word: str) -> None:
+def test_a_typo_is_corrected(typed: str, word: str) -> None:
     assert "cosa" in set(single_edits("csa"))
     assert word in set(single_edits(typed))
     assert KNOWN.correction(typed) == word
 
 
-def test_whatever_slips_the_training_makes_can_be_undone() -> None:
+def test_all_typos_that_training_makes_can_be_corrected() -> None:
     rng = random.Random(0)
     for word in ("quiero", "biblioteca", "llamada", "house", "señora"):
         for _ in range(60):
-            slipped = noise.add_typos(word, "", rng)[0]
-            assert word == slipped or word in set(single_edits(slipped))
+            misspelt = noise.add_typos(word, "", rng)[0]
+            assert word == misspelt or word in set(single_edits(misspelt))
 
 
 @pytest.mark.parametrize("word", ["caza", "wombat", "casa", "xyzzy", "combat", ""])
@@ -67,7 +67,7 @@ def test_names_addresses_and_codes_stay(text: str) -> None:
 
 
 @pytest.mark.usefixtures("counted")
-def test_every_slip_is_undone_and_told() -> None:
+def test_every_typo_is_corrected_and_reported() -> None:
     text, undone = correct_spelling("No qiero ir, manana sí.", "es", lambda word: 2)
     assert text == "No quiero ir, mañana sí."
     assert undone == ["qiero read as quiero", "manana read as mañana"]
@@ -92,7 +92,7 @@ def test_a_word_that_the_model_knows_as_well_stays() -> None:
         ("I vape, and the vlog had hummus and chia.", "en"),
     ],
 )
-def test_words_of_everyday_speech_are_no_slips(text: str, lang: str) -> None:
+def test_words_of_everyday_speech_are_no_typos(text: str, lang: str) -> None:
     assert correct_spelling(text, lang, lambda _: 1) == (text, [])
 
 

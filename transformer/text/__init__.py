@@ -1,1 +1,1 @@
-"""Strings: vocabulary, sentences, languages, placeholders, capitals, spelling; no tensor."""
+"""Strings: vocabulary, sentences, languages, placeholders, letter case, spelling; no tensor."""

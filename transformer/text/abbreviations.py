@@ -50,6 +50,22 @@ ABBREVIATIONS = frozenset(
     form for groups in _EXPANSIONS.values() for words in (*groups[:2], groups[3])
     for word in words for form in (word, capitalize_first(word))
 )  # fmt: skip
+# Titles, which never end a sentence.
+TITLES = re.compile(
+    r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
+    r"|cf|cnel|dña|dra?|dres|ej|fr|gral|hno|ing|lic|mons|ph|profa?|sra?|sre?s|srta|sta|sto|tte)"
+)
+# As ABBREVIATIONS, but in any case: these end no sentence before a number.
+NUMBER_LABELS = re.compile(
+    r"(?i:abr|apr|aug|dec|dic|ene|feb|jan|ju[ln]|mar|nov|oct|sept?|approx|aprox|arts?|caps?|ch"
+    r"|chap|cía|eds?|eq|figs?|lám|nos?|nr?o|n[uú]m|p[aá]gs?|pp|ref|sec|tab|tel|vols?)"
+)
+# Initials and the like end a sentence only before a word that often begins one.
+INITIALS = re.compile(
+    r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|[^\W\d_]|EE|UU|al|Bros|Corp?|Inc|Jr|Ltd|[UV]ds?"
+)
+# But these end a sentence before any capital.
+CLOSING_ABBREVIATION = re.compile(r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$")
 
 
 def expand_abbreviations(text: str, lang: str) -> str:

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from transformer.config import UserError
-from transformer.text.abbreviations import ABBREVIATIONS
+from transformer.text.abbreviations import (
+    ABBREVIATIONS,
+    CLOSING_ABBREVIATION,
+    INITIALS,
+    NUMBER_LABELS,
+    TITLES,
+)
 from transformer.text.glossary import TermSpan
 from transformer.text.patterns import CHAT_PREFIX
 from transformer.text.spans import AnySpan, Span, mask
@@ -40,20 +46,6 @@ _WORDS = re.compile(r"[\w\s]+")
 _MONEY = re.compile(r"[$€£¥]\s?+\d|\d\s?+[$€£¥]")
 MAX_SENTENCE_CHARS = 1000  # characters of a sentence, if it can be cut: a model takes fewer at once
 _OPENING = "(\"'«“\u2018¿¡—-"
-_TITLES = re.compile(  # never ends a sentence
-    r"Capt|Col|Dr|Gen|Gov|Hon|Lt|Maj|Messrs|M[rst]|Mrs|Pres|Re[pv]|Sen|Sgt|St|vs|viz|(?i:arq|avd?a?"
-    r"|cf|cnel|dña|dra?|dres|ej|fr|gral|hno|ing|lic|mons|ph|profa?|sra?|sre?s|srta|sta|sto|tte)"
-)
-_NUMBER_LABELS = re.compile(  # does not end one before a number
-    r"(?i:abr|apr|aug|dec|dic|ene|feb|jan|ju[ln]|mar|nov|oct|sept?|approx|aprox|arts?|caps?|ch"
-    r"|chap|cía|eds?|eq|figs?|lám|nos?|nr?o|n[uú]m|p[aá]gs?|pp|ref|sec|tab|tel|vols?)"
-)
-_INITIALS = re.compile(  # initials and the like end one only before a word that often begins one
-    r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|[^\W\d_]|EE|UU|al|Bros|Corp?|Inc|Jr|Ltd|[UV]ds?"
-)
-_CLOSING_ABBREVIATION = re.compile(
-    r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$"
-)  # ends one before any capital
 _STARTERS = {
     "es": r"Al?|Así|Aunque|Cada|Como|Con|Cuando|De|Desde|Después|Durante|Ella|Ellos|El|En|Entonces"
     r"|Es|Est[aeo]s?|Fue|Han?|Hay|Hoy|L[aeo]s?|Luego|M[ei]|Mientras|No|Nos|Para|Pero|Por|Porque|Que"
@@ -178,24 +170,25 @@ def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterato
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
+    """Tell whether a mark ends the sentence that begins at `start`; `starter` often begins one."""
     mark, following = match["mark"], match["next"]
     if mark is None:
         return not (match["step"] == "»" and "«" in line)
-    small = following[0].islower() and line[match.end()] not in "¿¡"
+    is_lower = following[0].islower() and line[match.end()] not in "¿¡"
     # Who begins without a capital goes on without one; otherwise a small letter goes on.
-    casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not match["close"]
+    is_casual = line[start : start + 8].lstrip(_OPENING)[:1].islower() and not match["close"]
     if mark != ".":
-        return not small or (casual and mark.strip("….") != "")
+        return not is_lower or (is_casual and mark.strip("….") != "")
     before = line[max(start, match.start() - 12) : match.start()]
     last = "".join(before.split()[-1:]).lstrip(_OPENING)
-    numbered = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)  # a list item
-    if numbered or _TITLES.fullmatch(last):
+    is_list_item = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)
+    if is_list_item or TITLES.fullmatch(last):
         return False
-    if last in ABBREVIATIONS or _NUMBER_LABELS.fullmatch(last):
-        return not small and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
-    if _INITIALS.fullmatch(last) and not _CLOSING_ABBREVIATION.search(before):
+    if last in ABBREVIATIONS or NUMBER_LABELS.fullmatch(last):
+        return not is_lower and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
+    if INITIALS.fullmatch(last) and not CLOSING_ABBREVIATION.search(before):
         return re.fullmatch(starter, following) is not None and not match["dot"]
-    return not small or casual or (len(last) > 3 and last.islower() and not match["close"])
+    return not is_lower or is_casual or (len(last) > 3 and last.islower() and not match["close"])
 
 
 def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Iterator[Span]:

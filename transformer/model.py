@@ -1,12 +1,13 @@
-"""The encoder-decoder Transformer (Vaswani et al. 2017), whole, to be read from top to bottom.
+"""The whole encoder-decoder Transformer (Vaswani et al. 2017), to be read from top to bottom.
 
-Ids as the encoder reads them, masks, attention, positions, layers, and the network of them:
-source ids in, logits of the next token out. Training, step-by-step decoding and pictures all run
-the same `encode` and `decode`. Section and equation numbers are the paper's.
+In this order: batches of ids, masks, attention, positions, layers, and the network built of them.
+Source ids go in, logits of the next target token come out. Training, step-by-step decoding and
+attention pictures all run the same `encode` and `decode`. Section and equation numbers are those
+of the paper.
 
 Shapes: B batch, S source, T target, P past target, L any length, Q queries, K keys, H heads,
 C channels of a head, D = H x C model width, V vocabulary, R rows of a search.
-Masks are boolean, True = may look, broadcastable to (B, H, Q, K).
+Masks are boolean: True where a query may attend to a key. They broadcast to (B, H, Q, K).
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
 
 
 def pad(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
-    """Rows of ids, filled up with padding on the right: -> (B, L), L a multiple as asked."""
+    """Pad rows of ids on the right to one length, a multiple of `multiple`: -> (B, L)."""
     length = -(-max(len(row) for row in rows) // multiple) * multiple
     table = np.full((len(rows), length), PAD_ID, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
@@ -32,25 +33,26 @@ def pad(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
 
 
 def source_batch(sources: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
-    """Sources as the encoder reads them, each with its end mark: -> (B, S)."""
+    """Append the end-of-sentence id to each source and pad them to a batch: -> (B, S)."""
     return pad([[*row, EOS_ID] for row in sources], multiple)
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """True where a token stands, False where padding does: (B, K) -> (B, 1, 1, K)."""
+    """Return a mask that is True at tokens and False at padding: (B, K) -> (B, 1, 1, K)."""
     return (ids != pad_id)[:, None, None, :]
 
 
 def causal_mask(n_queries: int, n_keys: int, device: torch.device | None = None) -> Tensor:
-    """The no-peek mask: -> (Q, K). The last query sees every key, each earlier one key less.
+    """Return the mask that hides later tokens from earlier ones: -> (Q, K).
 
-    With more keys than queries, the first keys are the past of a step-by-step decoding.
+    The last query may attend to every key, each query before it to one key less. With more keys
+    than queries, the first keys belong to tokens that were decoded in earlier steps.
     """
     return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device).tril(n_keys - n_queries)
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax(Q K^T / sqrt(C)), written out (eq. 1): (..., Q, C), (..., K, C) -> (..., Q, K).
+    """Compute softmax(Q K^T / sqrt(C)) (eq. 1): (..., Q, C), (..., K, C) -> (..., Q, K).
 
     A masked key gets weight exactly 0, since exp(-inf) is 0.
     """
@@ -62,22 +64,22 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KV:
-    """Projected keys and values, 2 x (B, H, K, C): what a query looks at."""
+    """The projected keys and values that queries attend to: 2 x (B, H, K, C)."""
 
     key: Tensor
     value: Tensor
 
     def append(self, other: "KV") -> "KV":
-        """These keys and values followed by others."""
+        """Return these keys and values followed by those of `other`."""
         return KV(torch.cat([self.key, other.key], 2), torch.cat([self.value, other.value], 2))
 
     def select(self, rows: Tensor) -> "KV":
-        """The named batch rows, in that order: (B,) indices or a boolean mask."""
+        """Return the given batch rows, in that order; `rows` are indices or a boolean mask."""
         return KV(self.key[rows], self.value[rows])
 
 
 class MultiHeadAttention(nn.Module):
-    """H scaled dot products side by side, each on its own C channels (section 3.2.2)."""
+    """H attention heads in parallel, each on its own C channels (section 3.2.2)."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
@@ -88,17 +90,20 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(d_model, d_model)
 
     def _split(self, x: Tensor) -> Tensor:
-        """(B, L, D) -> (B, H, L, C)."""
+        """Split the channels among the heads: (B, L, D) -> (B, H, L, C)."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
     def kv(self, x: Tensor) -> KV:
-        """Projects what will be looked at: (B, K, D) -> 2 x (B, H, K, C)."""
+        """Project a sequence to keys and values: (B, K, D) -> 2 x (B, H, K, C)."""
         return KV(self._split(self.key(x)), self._split(self.value(x)))
 
     def forward(
         self, x: Tensor, kv: KV, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
-        """(B, Q, D), 2 x (B, H, K, C) -> (B, Q, D); `causal` is the no-peek mask, as no tensor."""
+        """Attend from each position of `x` to the keys: (B, Q, D), 2 x (B, H, K, C) -> (B, Q, D).
+
+        `causal` applies the causal mask without building it as a tensor.
+        """
         query = self._split(self.query(x))  # (B, H, Q, C)
         heads = F.scaled_dot_product_attention(
             query, kv.key, kv.value, attn_mask=mask, is_causal=causal
@@ -108,16 +113,17 @@ class MultiHeadAttention(nn.Module):
     def weights(
         self, x: Tensor, kv: KV, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
-        """Who looks where, for pictures: (B, Q, D), 2 x (B, H, K, C) -> (B, H, Q, K)."""
+        """Return the attention weights, for pictures: the inputs of `forward` -> (B, H, Q, K)."""
         if causal:
             mask = causal_mask(x.size(1), kv.key.size(2), x.device)
         return attention_weights(self._split(self.query(x)), kv.key, mask)
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
-    """The paper's codes, sine on even and cosine on odd channels: -> (L, D).
+    """Compute the paper's position encodings (section 3.5): -> (L, D).
 
-    The wavelengths run from 2 pi to 10,000 x 2 pi positions.
+    Even channels hold sines, odd channels cosines; the wavelengths grow from 2 pi to
+    10,000 x 2 pi positions.
     """
     positions = torch.arange(length, dtype=torch.float64)[:, None]  # (L, 1)
     rates = torch.exp(torch.arange(0, d_model, 2).double() * (-math.log(10_000.0) / d_model))
@@ -126,7 +132,7 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """Fixed codes; computed, so not part of a checkpoint."""
+    """Fixed position encodings. They are computed, so a checkpoint does not store them."""
 
     table: Tensor
 
@@ -135,47 +141,47 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Codes of the positions start ... start + length - 1: -> (L, D)."""
+        """Return the encodings of the positions start ... start + length - 1: -> (L, D)."""
         return self.table[start : start + length]
 
 
 class LearnedPositions(nn.Module):
-    """Trained codes, drawn small beside embeddings of about unit length."""
+    """Learned position embeddings, initialized with about unit length."""
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Codes of the positions start ... start + length - 1: -> (L, D)."""
+        """Return the encodings of the positions start ... start + length - 1: -> (L, D)."""
         return self.table[start : start + length]
 
 
 class Dropout(nn.Dropout):
-    """Drops elements with probability p, on a CPU p rounded to 1/256 (0.1 to 26/256).
+    """Dropout that on a CPU draws one random byte an element, with p rounded to 1/256.
 
-    One random byte an element is enough; drawing a float for each took a tenth of a step.
+    p = 0.1 becomes 26/256. Drawing a float for each element took a tenth of a training step.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape; what is kept is scaled so that the mean stays."""
-        dropped = min(255, round(256 * self.p))
-        is_plain = x.device.type != "cpu" or torch.compiler.is_compiling()
-        if not self.training or not dropped or is_plain:
+        """Zero elements at random and scale the others so that the mean stays; any shape."""
+        threshold = min(255, round(256 * self.p))
+        use_torch = x.device.type != "cpu" or torch.compiler.is_compiling()
+        if not self.training or not threshold or use_torch:
             return super().forward(x)
-        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-(2**63), None)
-        kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
-        return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
+        random = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-(2**63), None)
+        kept = random.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
+        return x * kept.to(x.dtype).mul_(256 / (256 - threshold))
 
 
-def in_product_type(x: Tensor) -> Tensor:
-    """Under autocast in the type of the products that read it: cast once, not by each of them."""
+def to_autocast_dtype(x: Tensor) -> Tensor:
+    """Under autocast, cast once to its type instead of in each layer that reads `x`."""
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a nonlinearity between, each position by itself (section 3.3)."""
+    """Two linear layers with a nonlinearity between, at each position alone (section 3.3)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -184,12 +190,12 @@ class FeedForward(nn.Module):
         self.contract = nn.Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, L, D) -> (B, L, D)."""
+        """Transform each position: (B, L, D) -> (B, L, D)."""
         return self.contract(self.activation(self.expand(x)))
 
 
 class Residual(nn.Module):
-    """Adds a sublayer's output to its input and normalises, after (paper) or before."""
+    """A residual connection around a sublayer, normalized after it (the paper) or before it."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -198,14 +204,14 @@ class Residual(nn.Module):
         self.post = config.norm == "post"
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """post: norm(x + f(x)); pre: x + f(norm(x)): (B, L, D) -> (B, L, D)."""
+        """Return norm(x + f(x)), or x + f(norm(x)) with the norm before: (B, L, D) -> same."""
         if self.post:
             return self.norm(x + self.dropout(sublayer(x)))
-        return x + self.dropout(sublayer(in_product_type(self.norm(x))))
+        return x + self.dropout(sublayer(to_autocast_dtype(self.norm(x))))
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention over the source, then feed-forward."""
+    """Self-attention over the source, then the feed-forward sublayer (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -215,14 +221,14 @@ class EncoderLayer(nn.Module):
         self.feed_residual = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, S, D), (B, 1, 1, S) -> (B, S, D)."""
+        """Apply the layer: (B, S, D), (B, 1, 1, S) -> (B, S, D)."""
         attend = self.self_attention
         x = self.self_residual(x, lambda y: attend(y, attend.kv(y), mask))
         return self.feed_residual(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention over the target so far, attention over the source, then feed-forward."""
+    """Self-attention over the target so far, cross-attention to the source, feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -236,35 +242,35 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, past: KV | None, memory: KV, mask: Tensor | None, memory_mask: Tensor
     ) -> tuple[Tensor, KV]:
-        """Gives the new target positions, and the keys and values of all of them so far.
+        """Apply the layer to T new positions; return them, and the keys and values of all so far.
 
         x (B, T, D), past 2 x (B, H, P, C) of the P positions before, memory 2 x (B, H, S, C),
-        mask (T, P + T), memory_mask (B, 1, 1, S) -> (B, T, D), 2 x (B, H, P + T, C). Without a
-        past the no-peek mask needs no tensor.
+        mask (T, P + T), memory_mask (B, 1, 1, S) -> (B, T, D), 2 x (B, H, P + T, C). `mask` is
+        None where there is no past: then the causal mask needs no tensor.
         """
-        seen: list[KV] = []
+        present: list[KV] = []  # filled by the closure, since a residual returns only `x`
 
-        def look_back(y: Tensor) -> Tensor:
+        def attend_to_target(y: Tensor) -> Tensor:
             new = self.self_attention.kv(y)
-            seen.append(past.append(new) if past is not None else new)
-            return self.self_attention(y, seen[0], mask, mask is None)
+            present.append(past.append(new) if past is not None else new)
+            return self.self_attention(y, present[0], mask, mask is None)
 
-        x = self.self_residual(x, look_back)
+        x = self.self_residual(x, attend_to_target)
         x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, memory_mask))
-        return self.feed_residual(x, self.feed_forward), seen[0]
+        return self.feed_residual(x, self.feed_forward), present[0]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecoderState:
-    """All that decoding carries from one step to the next."""
+    """Everything that decoding carries from one step to the next; a value, never changed."""
 
-    memory: tuple[KV, ...]  # per layer, projected encoder output: 2 x (B, H, S, C)
+    memory: tuple[KV, ...]  # of each layer: the projected encoder output, 2 x (B, H, S, C)
     memory_mask: Tensor  # (B, 1, 1, S)
-    past: tuple[KV, ...] = ()  # per layer, target so far: 2 x (B, H, P, C); empty at the start
-    length: int = 0  # P
+    past: tuple[KV, ...] = ()  # of each layer: the target so far, 2 x (B, H, P, C); first empty
+    length: int = 0  # P, the number of target tokens so far
 
     def select(self, rows: Tensor) -> "DecoderState":
-        """The named batch rows, in that order: for beams that move and rows that end."""
+        """Return the given batch rows, in that order: to reorder beams or drop finished rows."""
         return DecoderState(
             tuple(kv.select(rows) for kv in self.memory),
             self.memory_mask[rows],
@@ -273,13 +279,13 @@ class DecoderState:
         )
 
     def repeat(self, n_beams: int) -> "DecoderState":
-        """N equal rows for each one, one after the other."""
+        """Repeat each row N times, the copies next to each other: B -> B x N rows."""
         rows = torch.arange(self.memory_mask.size(0), device=self.memory_mask.device)
         return self.select(rows.repeat_interleave(n_beams))
 
 
 class Transformer(nn.Module):
-    """One embedding table, used three times: source, target and output (section 3.4)."""
+    """The network. One embedding table serves source, target and output (section 3.4)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -291,13 +297,13 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        # With the norm before each sublayer, nothing normalises the last one's output.
+        # With the norm before each sublayer, nothing else normalizes the output of the last one.
         self.encoder_norm = nn.LayerNorm(d_model) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(d_model) if pre else nn.Identity()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Glorot uniform for the projections; embeddings so that scaled ones have unit variance."""
+        """Initialize linear layers by Glorot, embeddings so that scaled ones have variance 1."""
         for name, parameter in self.named_parameters():
             if "embedding" in name:
                 nn.init.normal_(parameter, std=self.config.d_model**-0.5)
@@ -307,7 +313,10 @@ class Transformer(nn.Module):
                 nn.init.zeros_(parameter)
 
     def embed(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Scaled embeddings plus position codes: (B, L) -> (B, L, D)."""
+        """Add scaled embeddings and position encodings: (B, L) -> (B, L, D).
+
+        The first id is at position `start`. Raises ValueError past the last position.
+        """
         end = start + ids.size(1)
         if end > self.config.max_len:
             raise ValueError(f"expected at most max_len = {self.config.max_len} tokens, got {end}")
@@ -315,18 +324,18 @@ class Transformer(nn.Module):
         return self.dropout(x + self.positions(start, ids.size(1)))
 
     def encode(self, src: Tensor) -> DecoderState:
-        """Reads the source, once: (B, S) -> the state that decoding starts from."""
+        """Encode the source: (B, S) -> the state that decoding starts from."""
         mask = padding_mask(src, PAD_ID)
         x = self.embed(src)  # (B, S, D)
         for layer in self.encoder:
             x = layer(x, mask)
         if self.config.norm == "pre":
-            x = in_product_type(self.encoder_norm(x))
+            x = to_autocast_dtype(self.encoder_norm(x))
         layers = cast(Iterable[DecoderLayer], self.decoder)
         return DecoderState(tuple(layer.cross_attention.kv(x) for layer in layers), mask)
 
-    def read(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Reads the next T target tokens, be it one or all: (B, T) -> (B, T, D), new state."""
+    def decode_hidden(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Run the decoder layers on the next T target tokens: (B, T) -> (B, T, D), new state."""
         length = state.length + tgt.size(1)
         mask = causal_mask(tgt.size(1), length, tgt.device) if state.past else None
         x = self.embed(tgt, state.length)  # (B, T, D)
@@ -339,24 +348,24 @@ class Transformer(nn.Module):
         return self.decoder_norm(x), state
 
     def decode(self, tgt: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """What may follow each of the next T target tokens: (B, T) -> (B, T, V), new state.
+        """Score what follows each of the next T target tokens: (B, T) -> (B, T, V), new state.
 
-        Row t of the logits scores the token after token t.
+        T may be one token or the whole target. Row t of the logits scores the token after token t.
         """
-        x, state = self.read(tgt, state)
+        x, state = self.decode_hidden(tgt, state)
         return F.linear(x, self.embedding.weight), state
 
-    def best(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """The likeliest token after one more, never padding or start: (R,) -> (R,), new state."""
+    def greedy_step(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Return the likeliest token after `ids`, never padding or start: (R,) -> (R,), state."""
         logits, state = self.decode(ids[:, None], state)  # (R, 1, V)
         logits[..., [PAD_ID, BOS_ID]] = -math.inf
         return logits[:, -1].argmax(-1), state
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """All next-token logits at once, as in training: (B, S), (B, T) -> (B, T, V)."""
+        """Return the next-token logits of a whole target: (B, S), (B, T) -> (B, T, V)."""
         return self.decode(tgt, self.encode(src))[0]
 
     @property
     def device(self) -> torch.device:
-        """Where the weights lie."""
+        """The device that holds the weights."""
         return self.embedding.weight.device

@@ -64,7 +64,7 @@ def codes() -> dict[str, Markup]:
         "hard": [(weights, "if mask is not None", "return")],
         "soft": [(weights, "return", "return"), (lessons.mixture, "mixed =", "mixed =")],
         "self": [(network.EncoderLayer.forward, "attend =", "")],
-        "recurrent": [(Recurrent.read, "weights =", "context")],
+        "recurrent": [(Recurrent.decode_hidden, "weights =", "context")],
         "scaled": [(many.kv, "def kv", ""), (weights, "scores =", "scores =")],
         "heads": [(many._split, "def", ""), (many.forward, "def", "")],
         "masks": [

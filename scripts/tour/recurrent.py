@@ -72,7 +72,7 @@ class Recurrent(nn.Module):
         start = tuple(layer[None].contiguous() for layer in hidden)
         return RecurrentState(self.dropout(memory), mask[:, None], start)
 
-    def read(self, tgt: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+    def decode_hidden(self, tgt: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Read the next target tokens, one after the other: (B, T) -> (B, T, D), new state."""
         x, last = self.lower(self._embed(tgt), state.hidden[0].contiguous())  # (B, T, D)
         weights = attention_weights(self.query(x), state.memory, state.memory_mask)  # (B, T, S)
@@ -86,5 +86,5 @@ class Recurrent(nn.Module):
 
     def decode(self, tgt: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Return the logits after each target token: (B, T) -> (B, T, V), new state."""
-        x, state = self.read(tgt, state)
+        x, state = self.decode_hidden(tgt, state)
         return F.linear(x, self.embedding.weight), state

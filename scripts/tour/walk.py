@@ -155,7 +155,7 @@ def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
     """Follow the decoder at one step: what it has read, looks at, and finds likely next."""
     state = model.encode(source_batch([traced.source_ids[:-1]]))
     read = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]])
-    output, _ = model.read(read, state)
+    output, _ = model.decode_hidden(read, state)
     logits = F.linear(output[0, step], model.embedding.weight)  # (V,)
     best = logits.topk(N_NEXT)
     layer = cast(DecoderLayer, model.decoder[0])

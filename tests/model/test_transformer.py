@@ -27,7 +27,7 @@ VARIANTS = pytest.mark.parametrize(
 
 def test_the_scores_are_products_of_what_was_read_with_the_embeddings(make_model: Make) -> None:
     model = make_model(norm="pre")
-    x, state = model.read(TGT, model.encode(SRC))
+    x, state = model.decode_hidden(TGT, model.encode(SRC))
     assert x.shape == (B, T, 12)
     assert state.length == T
     assert_close(x @ model.embedding.weight.T, model(SRC, TGT))

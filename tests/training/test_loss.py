@@ -94,7 +94,7 @@ def whole_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -
 
 
 def chunked_logits(model: Transformer, src: Tensor, tgt: Tensor, target: Tensor) -> Tensor:
-    x, _ = model.read(tgt, model.encode(src))
+    x, _ = model.decode_hidden(tgt, model.encode(src))
     return linear_cross_entropy(x, model.embedding.weight, target, 0.1)
 
 
@@ -177,8 +177,8 @@ def test_in_bfloat16_the_states_are_those_of_the_plain_model_under_autocast(norm
     plain, wrapped = build(norm), build(norm)
     loss_model = LossModel(wrapped, TrainConfig())
     with torch.autocast("cpu", torch.bfloat16):
-        expected, _ = plain.read(TGT, plain.encode(SRC))
-        found = loss_model.read(SRC, TGT)
+        expected, _ = plain.decode_hidden(TGT, plain.encode(SRC))
+        found = loss_model.decode_hidden(SRC, TGT)
         loss_model(SRC, TGT, TGT).backward()
     assert torch.equal(found, expected)
     assert all(p.grad is not None and p.grad.dtype is torch.float32 for p in wrapped.parameters())

@@ -79,7 +79,7 @@ def _next_token(
     if not scored and not no_repeat:
         if tokens.size(1) > 1:
             _, state = model.decode(tokens[:, :-1], state)
-        best, state = model.best(tokens[:, -1], state)
+        best, state = model.greedy_step(tokens[:, -1], state)
         return torch.where(may_go_on, best, EOS_ID), best.new_full(best.shape, 0).float(), state
     logits, state = _next_logits(model, tokens, state)
     log_probs = _mask_logits(

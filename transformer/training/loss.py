@@ -96,7 +96,7 @@ class LossModel(nn.Module):
 
     def read(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Return the decoder's output: (B, S), (B, T) -> (B, T, D)."""
-        return self.model.read(tgt_in, self.model.encode(src))[0]
+        return self.model.decode_hidden(tgt_in, self.model.encode(src))[0]
 
     def forward(
         self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, real: Tensor | None = None

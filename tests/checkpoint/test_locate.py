@@ -18,6 +18,7 @@ from transformer.checkpoint.locate import (
     find_checkpoint,
     infer_direction,
     read_config,
+    write_checksums,
 )
 from transformer.checkpoint.weights import load, load_training, save
 from transformer.config import UserError
@@ -32,6 +33,7 @@ def test_a_folder_is_described_without_its_tensors(random_checkpoint: Path, tmp_
     opened = load(random_checkpoint)
     config = (random_checkpoint / CONFIG).read_text(encoding="utf-8")
     write_text(tmp_path / CONFIG, config)
+    write_checksums(tmp_path)
     assert not (tmp_path / WEIGHTS).exists()
     assert find_checkpoint(str(tmp_path)) == tmp_path
     assert read_config(tmp_path) == (opened.model.config, opened.directions)
@@ -49,6 +51,7 @@ def test_a_configuration_without_languages_is_an_error(
     described = json.loads((random_checkpoint / CONFIG).read_text(encoding="utf-8"))
     del described["src_lang"]
     write_text(tmp_path / CONFIG, json.dumps(described))
+    write_checksums(tmp_path)
     with pytest.raises(UserError, match=r"expected a model configuration in .*: 'src_lang'"):
         read_config(tmp_path)
 
@@ -119,14 +122,25 @@ def test_damaged_sums_are_refused(content: str, folder: Path) -> None:
         load(folder)
 
 
-def test_older_checkpoints_and_cards_have_no_sums(folder: Path) -> None:
+def test_a_file_changed_by_hand_is_refused_until_its_checksum_is_written_anew(folder: Path) -> None:
     (folder / "README.md").write_text("# Mended\n")
     read_all(folder)
     path = folder / "config.json"
     path.write_text(path.read_text() + "\n")
-    with pytest.raises(UserError, match=f"or delete {CHECKSUMS} if you changed it"):
+    with pytest.raises(UserError, match=f"damaged, cut short or changed: .*> {CHECKSUMS}"):
         load(folder)
+    write_checksums(folder)
+    read_all(folder)
+
+
+def test_a_checkpoint_without_checksums_is_refused_with_the_command_that_writes_them(
+    folder: Path,
+) -> None:
     (folder / CHECKSUMS).unlink()
+    with pytest.raises(UserError, match=r"checksums in .*: .*No such file.* > SHA256SUMS") as error:
+        load(folder)
+    command = str(error.value).rpartition("in its folder: ")[2]
+    subprocess.run(command, shell=True, cwd=folder, check=True)
     read_all(folder)
 
 

@@ -43,9 +43,9 @@ def save_as(
 
 
 def damage(path: Path, content: str | bytes) -> None:
-    """Writes a file anew, in a checkpoint from before there were sums."""
-    path.with_name("SHA256SUMS").unlink(missing_ok=True)
+    """Write a file anew, and the checksums with it."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
+    locate.write_checksums(path.parent)
 
 
 def same(found: dict[str, Tensor], expected: dict[str, Tensor]) -> bool:
@@ -258,7 +258,7 @@ def test_a_missing_or_foreign_tokeniser_is_an_error(
     damage(path, Tokenizer.train([src for src, _ in phrases], 310).model)
     with pytest.raises(UserError, match=r"expected 350 pieces in .*, got 310: .*not of one train"):
         load(tmp_path / "model")
-    path.write_bytes(b"nonsense")
+    damage(path, b"nonsense")
     with pytest.raises(UserError, match=r"expected a tokeniser in .*: expected a SentencePiece"):
         load(tmp_path / "model")
     path.unlink()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scripts import evaluate as script
-from transformer.checkpoint.locate import describe_directions
+from transformer.checkpoint.locate import describe_directions, write_checksums
 from transformer.config import DecodeConfig, Direction, ModelConfig, UserError
 from transformer.evaluation import evaluate as evaluation
 from transformer.evaluation.evaluate import EvaluationRequest, evaluate, set_names
@@ -78,6 +78,7 @@ def model(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     config = {**describe_directions([("es", "en")]), "model": asdict(ModelConfig())}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_checksums(folder)
     return folder
 
 

@@ -178,7 +178,7 @@ def test_in_bfloat16_the_states_are_those_of_the_plain_model_under_autocast(norm
     loss_model = LossModel(wrapped, TrainConfig())
     with torch.autocast("cpu", torch.bfloat16):
         expected, _ = plain.decode_hidden(TGT, plain.encode(SRC))
-        found = loss_model.decode_hidden(SRC, TGT)
+        found = loss_model.read(SRC, TGT)
         loss_model(SRC, TGT, TGT).backward()
     assert torch.equal(found, expected)
     assert all(p.grad is not None and p.grad.dtype is torch.float32 for p in wrapped.parameters())

@@ -26,7 +26,7 @@ from tests.training.runs import (
     state,
 )
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.locate import read_metrics, write_checksums
 from transformer.config import NOISE_PRESETS, UserError
 from transformer.corpus.prepared import PreparedCorpus
 from transformer.text.tokenizer import Tokenizer
@@ -143,7 +143,7 @@ def test_the_time_of_training_adds_up_over_all_starts(start: Start, tmp_path: Pa
     path = tmp_path / "last" / "training.json"
     values = json.loads(path.read_text()) | {"seconds": 1000.0}
     path.write_text(json.dumps(values))
-    (tmp_path / "last" / "SHA256SUMS").unlink()
+    write_checksums(tmp_path / "last")
     trainer = start(tmp_path, max_steps=3)
     trainer.run()
     assert 1000 < trainer.state.seconds < 1100
@@ -249,7 +249,7 @@ def test_moments_that_are_not_finite_are_refused(start: Start, tmp_path: Path) -
     start(tmp_path, max_steps=2).run()
     path = tmp_path / "last" / "training.safetensors"
     path.write_bytes(path.read_bytes()[:-4] + np.float32(np.nan).tobytes())
-    (tmp_path / "last" / "SHA256SUMS").unlink()
+    write_checksums(tmp_path / "last")
     with pytest.raises(UserError, match=r"finite weights in .*/training\.safetensors, got NaN"):
         start(tmp_path)
 
@@ -337,11 +337,10 @@ def test_a_checkpoint_of_another_model_or_corpus_is_not_gone_on_from(
         trainer.run()
 
 
-def test_a_state_saved_before_there_were_sums_is_gone_on_from(
+def test_a_run_resumes_without_the_training_values_of_its_best_checkpoint(
     start: Start, straight: dict[str, Any], tmp_path: Path
 ) -> None:
     start(tmp_path / "old", max_steps=7).run()
-    (tmp_path / "old" / "last" / "SHA256SUMS").unlink()
     for path in (tmp_path / "old" / "best").glob("training.json"):
         path.unlink()
     start(tmp_path / "old", max_steps=N_STEPS).run()

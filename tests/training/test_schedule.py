@@ -12,7 +12,7 @@ import pytest
 
 from scripts import train
 from tests.training.runs import N_PAIRS, Pairs, Start, command, prepare_pairs, state
-from transformer.checkpoint.locate import read_metrics
+from transformer.checkpoint.locate import read_metrics, write_checksums
 from transformer.config import TrainConfig, UserError, model_config
 from transformer.corpus.batching import TokenPairs
 from transformer.corpus.prepared import PreparedCorpus
@@ -112,7 +112,7 @@ def test_the_same_command_goes_on_with_a_run_from_before_these_rules(
     place = tmp_path / "old" / "last" / "training.json"
     values = {k: v for k, v in json.loads(place.read_text()).items() if k not in LATER_FIELDS}
     place.write_text(json.dumps(values))
-    (place.parent / "SHA256SUMS").unlink()
+    write_checksums(place.parent)
     left_open = dict.fromkeys(("warmup", "batch_tokens", "optimizer", "schedule"))
     assert train.main(command(corpus, tmp_path / "old", max_steps=4, **explicit | left_open)) == 0
     assert state(tmp_path / "old") == state(tmp_path / "straight")

@@ -1,16 +1,16 @@
-"""Where checkpoints lie and what their folders hold, all but the tensors.
+"""Checkpoint folders: where they are, which files they hold, and how the small ones are read.
 
     config.json          format number, model configuration, languages
     model.safetensors    the weights to translate with
     tokenizer.model      the SentencePiece vocabulary
     README.md            the model card: how it was trained
-    selftest.json        what a released model must translate as it did then
-    training.safetensors, training.json     only where training can go on from it
-    SHA256SUMS           what the files were at saving, as `sha256sum --check` reads it
+    selftest.json        translations that a released model must reproduce
+    training.safetensors, training.json     only where training can resume from it
+    SHA256SUMS           checksums of these files, in the format of `sha256sum --check`
 
-and in the folder of a run, beside its checkpoints, metrics.jsonl: a record a report.
+The folder of a training run holds such folders and metrics.jsonl, one JSON object a report.
 
-Apart from `weights`: a folder that is wrong or not there is told of before torch is imported.
+This module does not import torch, so that a wrong or missing folder is reported at once.
 """
 
 import functools
@@ -36,13 +36,8 @@ MODEL_CARD, SELFTEST, METRICS, CHECKSUMS = (
     "metrics.jsonl",
     "SHA256SUMS",
 )
-CHECKSUMMED = (
-    CONFIG,
-    WEIGHTS,
-    VOCABULARY,
-    TRAINING_VALUES,
-    TRAINING_STATE,
-)  # not the card, which people may mend
+# Not the card, which people may edit.
+CHECKSUMMED = (CONFIG, WEIGHTS, VOCABULARY, TRAINING_VALUES, TRAINING_STATE)
 MAX_METRICS_BYTES = 2**30  # bytes
 PACKAGE = Path(__file__).resolve().parent.parent
 logger = logging.getLogger(__name__)
@@ -51,7 +46,7 @@ BOTH = "both"  # the folder of one released model for all of them
 
 
 def checksum_lines(folder: Path, names: Iterable[str]) -> str:
-    """What files of a folder are, as it is noted in SUMS."""
+    """Return the SHA-256 of files of a folder, one a line, in the format of `sha256sum`."""
     lines = []
     for name in names:
         with open_regular(folder / name) as file:
@@ -60,46 +55,50 @@ def checksum_lines(folder: Path, names: Iterable[str]) -> str:
 
 
 def write_checksums(folder: Path, names: Iterable[str] = CHECKSUMMED) -> None:
-    """Notes what the files of a new checkpoint are."""
+    """Write SHA256SUMS into a folder, for those of the named files that exist."""
     text = checksum_lines(folder, (name for name in names if (folder / name).exists()))
     (folder / CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
 
 
 def verify_checksum(path: Path, content: bytes | mmap.mmap) -> None:
-    """UserError unless a file of a checkpoint is as it was saved; older ones noted no sums."""
-    noted = path.with_name(CHECKSUMS)
-    if path.name not in CHECKSUMMED or not noted.exists():
+    """Raise UserError unless the content of a checkpoint file has its checksum in SHA256SUMS."""
+    if path.name not in CHECKSUMMED:
         return
+    listed = path.with_name(CHECKSUMS)
+    repair = (
+        "fetch the checkpoint again. If you trust its files, in its folder: "
+        f"sha256sum *.json *.model *.safetensors > {CHECKSUMS}"
+    )
     try:
-        lines = read_bytes(noted).decode("ascii").splitlines()
-        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        lines = read_bytes(listed).decode("ascii").splitlines()
+        checksums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, ValueError) as error:
-        raise UserError(f"expected SHA-256 sums in {noted}: {error}") from error
-    if sums.get(path.name) != hashlib.sha256(content).hexdigest():
+        raise UserError(f"expected SHA-256 checksums in {listed}: {error}; {repair}") from error
+    if checksums.get(path.name) != hashlib.sha256(content).hexdigest():
         raise UserError(
-            f"expected {path} as it was saved, but its SHA-256 is not the one in {CHECKSUMS}: it "
-            f"was damaged or cut short, fetch it again (or delete {CHECKSUMS} if you changed it)"
+            f"expected {path} as it was saved, but its SHA-256 is not the one in {CHECKSUMS}. "
+            f"The file is damaged, cut short or changed: {repair}"
         )
 
 
 def retry_if_replaced(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
-    """The same reader, which begins again where a training replaces the checkpoint meanwhile."""
+    """Decorate a reader of a checkpoint file: retry if a training run replaced the checkpoint."""
 
     @functools.wraps(read)
-    def again(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
         before = _folder_identity(path.parent)
         try:
             return read(path, *args, **kwargs)
         except (OSError, UserError):
             if _folder_identity(path.parent) == before:
                 raise
-        return again(path, *args, **kwargs)
+        return wrapper(path, *args, **kwargs)
 
-    return again
+    return wrapper
 
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:
-    """What is another number once a folder has been replaced by one of its name."""
+    """Return numbers that change when a folder is replaced by another one of its name."""
     try:
         status = (latest_version(folder) or folder).stat()
     except OSError:
@@ -109,14 +108,14 @@ def _folder_identity(folder: Path) -> tuple[int, int] | None:
 
 @retry_if_replaced
 def read_verified(path: Path) -> bytes:
-    """The content of a small file of a checkpoint, as it was saved; OSError, or UserError."""
+    """Read a small file of a checkpoint and verify its checksum; OSError or UserError."""
     content = read_bytes(path)
     verify_checksum(path, content)
     return content
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object that a JSON file of a checkpoint holds; anything else is a UserError."""
+    """Read a JSON file of a checkpoint that holds an object; UserError for anything else."""
     try:
         values = json.loads(read_verified(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -127,15 +126,18 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def find_checkpoint(folder: str | Path) -> Path:
-    """The checkpoint that a path names: itself, or the best one of a training run.
+    """Return the checkpoint that a path names: the folder itself, or the best one of a run in it.
 
-    The name of a released model, both, es-en or checkpoints/es-en, is known in any folder.
+    The name of a released model (both, es-en, checkpoints/es-en) works in any working directory.
+    Raises UserError where there is no checkpoint.
     """
     path = Path(folder)
     candidates = [path, path / "best", path / "last"]
     if _is_released_name(path):
         candidates += [place / name for place in checkpoint_roots() for name in (path.name, BOTH)]
-    for candidate in (path for path in candidates for _ in range(2)):  # may be just replaced
+    for candidate in (
+        path for path in candidates for _ in range(2)
+    ):  # twice: it may be replaced in between
         checkpoint = latest_version(candidate)
         if checkpoint is not None and (checkpoint / CONFIG).is_file():
             return checkpoint
@@ -147,7 +149,7 @@ def find_checkpoint(folder: str | Path) -> Path:
 
 
 def _is_released_name(path: Path) -> bool:
-    """Whether a path is the mere name of a released model; what lies there comes first."""
+    """Return whether a path is the name of a released model, and no file or folder itself."""
     names, homes = (
         (BOTH, *map("-".join, DIRECTIONS)),
         (Path(), Path("checkpoints"), *checkpoint_roots()),
@@ -158,7 +160,7 @@ def _is_released_name(path: Path) -> bool:
 def requested_directions(
     model: str | Path, directions: Sequence[Direction]
 ) -> tuple[Direction, ...]:
-    """The directions of a checkpoint that its name asks for: `es-en` is one of a model for both."""
+    """Return the directions that a model's name asks for: `es-en` is one of a model for both."""
     path = Path(model)
     named = [
         langs for langs in directions if "-".join(langs) == path.name and _is_released_name(path)
@@ -169,7 +171,10 @@ def requested_directions(
 def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
-    """The direction `langs` of a checkpoint, or the first that its name asks for; UserError."""
+    """Return `langs`, or the first direction that the model's name asks for.
+
+    Raises UserError if the checkpoint, of these directions, does not have it.
+    """
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)
@@ -178,7 +183,7 @@ def resolve_direction(
 
 
 def describe_directions(directions: Sequence[Direction]) -> dict[str, Any]:
-    """What a configuration says of the directions that a checkpoint serves."""
+    """Return the fields of config.json that name the directions of a checkpoint."""
     if len(directions) > 1:
         return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
     ((src_lang, tgt_lang),) = directions
@@ -186,7 +191,7 @@ def describe_directions(directions: Sequence[Direction]) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
-    """The model and the directions (source, target) of a checkpoint; a defect is a UserError."""
+    """Read the model configuration and the directions (source, target); UserError if invalid."""
     values = read_json(folder / CONFIG)
     if values.get("format") not in (FORMAT, FORMAT_BOTH):
         raise UserError(
@@ -207,7 +212,7 @@ def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run; what is none, as a line that a crash cut, is passed over."""
+    """Read the records of a run; a line that is none, as one cut by a crash, is skipped."""
     path = folder / METRICS
     if not path.exists():
         return []
@@ -225,12 +230,15 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         if type(step) is int and 0 <= step < 2**63:
             records.append(record)
         elif line:
-            logger.warning("%s, line %d: passed over, it is no record of a step", path, number)
+            logger.warning("%s, line %d: skipped, it is not a record of a step", path, number)
     return records
 
 
 def infer_direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
-    """The languages asked for; the one not named is the other one; es to en without any."""
+    """Complete a direction: a language that is not given is the other one; es to en if neither is.
+
+    Raises UserError if both are the same.
+    """
     src_lang, tgt_lang = (lang and language_code(lang) for lang in (src_lang, tgt_lang))
     other = dict(zip(LANGUAGES, reversed(LANGUAGES), strict=True))
     tgt_lang = tgt_lang or (other[src_lang] if src_lang else "en")
@@ -241,19 +249,19 @@ def infer_direction(src_lang: str | None, tgt_lang: str | None) -> Direction:
 
 
 def checkpoint_roots() -> tuple[Path, ...]:
-    """The folders of checkpoints: that of the package, then that of the repository."""
+    """Return the folders that hold released models: of the package, then of the repository."""
     return PACKAGE / "released", PACKAGE.parent / "checkpoints"
 
 
 def find_released(langs: Direction) -> Path | None:
-    """The folder of the model for these languages, the first there is; None without any."""
+    """Return the folder of the released model for a direction; None if there is none."""
     names = "-".join(langs), BOTH
     folders = (place / name for place in checkpoint_roots() for name in names)
     return next((folder for folder in folders if latest_version(folder)), None)
 
 
 def default_model(langs: Direction) -> Path:
-    """The same; a UserError without any."""
+    """Return the folder of the released model for a direction; UserError if there is none."""
     folder = find_released(langs)
     if folder is None:
         name = "-".join(langs)
@@ -266,7 +274,7 @@ def default_model(langs: Direction) -> Path:
 
 
 def model_folders(model: str | Path | None = None) -> dict[Direction, str | Path]:
-    """The folder of each direction: those of one checkpoint, or of all that are released."""
+    """Map each direction to its model: those of one checkpoint, or of all released models."""
     if model is not None:
         _, directions = read_config(find_checkpoint(model))
         return dict.fromkeys(requested_directions(model, directions), model)

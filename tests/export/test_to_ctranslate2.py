@@ -99,7 +99,9 @@ def test_an_empty_translation_is_one(
 ) -> None:
     model = make_model()
     with torch.no_grad():
-        state = model.read(torch.tensor([[BOS_ID]]), model.encode(source_batch([[5, 6]])))[0]
+        state = model.decode_hidden(torch.tensor([[BOS_ID]]), model.encode(source_batch([[5, 6]])))[
+            0
+        ]
         model.embedding.weight[EOS_ID] = state[0, 0]  # what the first step looks for
     src = source_batch([[5, 6]])
     assert greedy_search(model, src)[0].ids == ()

@@ -39,7 +39,7 @@ def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
                     yield name.span()
     given, surnames = load_names()
     for match in _TWO_NAMES.finditer(text) if "&" in text else ():
-        if all(_is_in(name, given | surnames) for name in match.groups()):
+        if all(_is_in(name, given, surnames) for name in match.groups()):
             yield match.span()
     for match in _TITLE_AND_SURNAME.finditer(text):
         if _is_in(match[1], surnames):
@@ -56,15 +56,15 @@ def is_person_name(name: str, lang: str) -> bool:
     first, *middle = [w for w in name.split() if w not in _PARTICLES and w[-1] != "."] or [""]
     if not middle or not _is_in(last := middle.pop(), surnames):
         return False
-    if not all(_is_in(word, given | surnames) for word in middle):
+    if not all(_is_in(word, given, surnames) for word in middle):
         return False
     if not _is_in(first, given):  # Lebron: a name that is no word
         return not any(
             first.lower() in known for known in map(spelling.load_words, ("es", "en")) if known
         )
-    are_words = {first.upper(), last.upper()} <= given | surnames
+    are_words = all(w.upper() in given or w.upper() in surnames for w in (first, last))
     return not (lang == "en" and are_words and last.lower() not in _ADJECTIVES)
 
 
-def _is_in(word: str, names: frozenset[str]) -> bool:
-    return word.lower() in names or word.upper() in names
+def _is_in(word: str, *tables: frozenset[str]) -> bool:
+    return any(word.lower() in names or word.upper() in names for names in tables)

@@ -173,14 +173,6 @@ ABLATED = {  # what is switched off: the names of its modules
 }
 
 
-def _zeros(*call: Any) -> Tensor:
-    return torch.zeros_like(call[-1])
-
-
-def _identity(*call: Any) -> Tensor:
-    return cast(Tensor, call[1][0])
-
-
 def ablations(translator: Translator, traced: Trace) -> dict[str, tuple[str, float]]:
     """Compute stop 10: what becomes of a sentence without a part of the model.
 
@@ -192,7 +184,8 @@ def ablations(translator: Translator, traced: Trace) -> dict[str, tuple[str, flo
     read, wanted = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]]), list(traced.target_ids)
     for name, pattern in ABLATED.items():
         chosen = re.compile(pattern).fullmatch
-        with _forward_hooks(model, chosen, _identity if name == "norm" else _zeros):
+        hook = (lambda _, x, y: x[0]) if name == "norm" else (lambda _, x, y: torch.zeros_like(y))
+        with _forward_hooks(model, chosen, hook):
             shares = model(src, read)[0].log_softmax(-1)[range(len(wanted)), wanted]
             ids = greedy_search(model, src)[0].ids
         rows[name] = translator.tokenizer.decode(ids), float(shares.mean().exp())
@@ -252,7 +245,6 @@ def looks(translator: Translator) -> dict[str, Any]:
         "cross_layer": layer + 1,
         "cross": forced.cross[layer].mean(0).tolist(),
         "maps": {kind: maps.tolist() for kind, maps in kinds.items()},
-        "columns": columns,
         "roles": {kind: roles(kind, maps, columns[kind]) for kind, maps in kinds.items()},
     }
 

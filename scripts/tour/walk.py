@@ -60,48 +60,48 @@ def walk(translator: Translator) -> dict[str, Any]:
 def reading(model: Transformer, traced: Trace, row: int) -> dict[str, Any]:
     """Follow the encoder: vectors, then the first layer part by part, for the word of that row."""
     layer = cast(EncoderLayer, model.encoder[0])
-    attend, pre = layer.self_attention, model.config.norm == "pre"
+    attend, feed, pre = layer.self_attention, layer.feed_forward, model.config.norm == "pre"
     src = source_batch([traced.source_ids[:-1]])
     embedded = model.embedding(src)[0] * math.sqrt(model.config.d_model)  # (S, D)
     codes = model.positions(0, src.size(1))  # (S, D)
     x = embedded + codes
     read = layer.self_residual.norm(x) if pre else x
-    query, kv = attend._split(attend.query(read[None]))[0], attend.kv(read[None])
-    head = _most_outward_head(attend.weights(read[None], kv)[0], row, traced)
+    query, kv = _query(attend, read[None]), attend.kv(read[None])
+    maps = attend.weights(read[None], kv)[0]  # (H, S, S)
+    head = int(maps[:, row, _other_pieces(traced, row)].amax(-1).argmax())  # most outward
     key, value = kv.key[0, head], kv.value[0, head]  # (S, C)
     scores = query[head] @ key.T  # (S, S)
-    weights = (scores / math.sqrt(key.size(1))).softmax(-1)
+    divided = scores / math.sqrt(key.size(1))
+    weights = divided.softmax(-1)
     after = layer.self_residual(x[None], lambda y: attend(y, attend.kv(y)))[0]
-    memory = model.encoder_norm(_run_encoder(model, x))
+    memory, mask = x[None], torch.ones(1, 1, 1, len(x), dtype=torch.bool)
+    for each in model.encoder:
+        memory = each(memory, mask)
+    hidden = feed.activation(feed.expand(layer.feed_residual.norm(after) if pre else after))[row]
+    strongest = hidden.topk(SHOWN)
+    vectors = {  # (S, D) or (S, C)
+        "embedded": embedded, "codes": codes, "x": x, "read": read, "query": query[head],
+        "key": key, "value": value, "after": after, "memory": model.encoder_norm(memory)[0],
+    }  # fmt: skip
     return {
+        **{name: values[:, :SHOWN].tolist() for name, values in vectors.items()},
         "head": head + 1,
-        "embedded": _first_channels(embedded),
-        "codes": _first_channels(codes),
-        "x": _first_channels(x),
-        "read": _first_channels(read),
         "x_mean": float(x[row].mean()),
         "x_std": float(x[row].std(correction=0)),
         "read_std": float(read[row].std(correction=0)),
-        "query": _first_channels(query[head]),
-        "key": _first_channels(key),
-        "value": _first_channels(value),
         "channels": key.size(1),
         "scores": scores[row].tolist(),
-        "divided": (scores[row] / math.sqrt(key.size(1))).tolist(),
-        "exponentials": (scores[row] / math.sqrt(key.size(1))).exp().tolist(),
+        "divided": divided[row].tolist(),
+        "exponentials": divided[row].exp().tolist(),
         "weights": weights.tolist(),
-        "mixture": _first_channels(weights[row : row + 1] @ value)[0],
+        "mixture": (weights[row] @ value)[:SHOWN].tolist(),
         "layer_heads": traced.encoder[0].tolist(),
-        "after": _first_channels(after),
-        **_feed(layer, after, row, pre),
-        "memory": _first_channels(memory),
+        "units": hidden.numel(),
+        "awake": int((hidden > 0).sum()),
+        "strongest": list(zip(strongest.indices.tolist(), strongest.values.tolist(), strict=True)),
+        "fed": layer.feed_residual(after[None], feed)[0, row, :SHOWN].tolist(),
         **_strongest_link(traced, row),
     }
-
-
-def _most_outward_head(maps: Tensor, row: int, traced: Trace) -> int:
-    """Return the head in which a row gives most to a piece of another word: (H, S, S) -> int."""
-    return int(maps[:, row, _other_pieces(traced, row)].amax(-1).argmax())
 
 
 def _other_pieces(traced: Trace, row: int) -> list[int]:
@@ -129,28 +129,6 @@ def _strongest_link(traced: Trace, row: int) -> dict[str, Any]:
     }
 
 
-def _feed(layer: EncoderLayer, x: Tensor, row: int, pre: bool) -> dict[str, Any]:
-    """Follow the feed-forward network of a layer at one row: how many units are active."""
-    feed = layer.feed_forward
-    hidden = feed.activation(feed.expand(layer.feed_residual.norm(x) if pre else x))[row]  # (F,)
-    strongest = hidden.topk(SHOWN)
-    return {
-        "units": hidden.numel(),
-        "awake": int((hidden > 0).sum()),
-        "strongest": list(zip(strongest.indices.tolist(), strongest.values.tolist(), strict=True)),
-        "fed": _first_channels(layer.feed_residual(x[None], feed)[0])[row],
-    }
-
-
-def _run_encoder(model: Transformer, x: Tensor) -> Tensor:
-    """Run all encoder layers: (S, D) -> (S, D)."""
-    mask = torch.ones(1, 1, 1, len(x), dtype=torch.bool)
-    x = x[None]
-    for layer in model.encoder:
-        x = layer(x, mask)
-    return x[0]
-
-
 def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
     """Follow the decoder at one step: what it has read, looks at, and finds likely next."""
     state = model.encode(source_batch([traced.source_ids[:-1]]))
@@ -174,16 +152,9 @@ def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
         "peeked": float(peeked[:-1].mean()),
         "vocabulary": logits.numel(),
         "logits": best.values.tolist(),
-        "output": output[0, step, :SHOWN].tolist(),
     }
 
 
 def _query(attend: MultiHeadAttention, x: Tensor) -> Tensor:
     """Split the queries into heads: (1, L, D) -> (H, L, C)."""
     return attend._split(attend.query(x))[0]
-
-
-def _first_channels(x: Tensor) -> list[list[float]]:
-    """Return the first channels of each row."""
-    rows: list[list[float]] = x[:, :SHOWN].tolist()
-    return rows

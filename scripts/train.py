@@ -15,9 +15,8 @@ import logging
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoint.locate import find_checkpoint, read_config
 from transformer.command import Parser, add_arguments, from_arguments, run_command
@@ -28,7 +27,6 @@ from transformer.config import (
     NOISE_PRESETS,
     PRESETS,
     CorpusConfig,
-    Direction,
     ModelConfig,
     NoiseConfig,
     TrainConfig,
@@ -99,39 +97,37 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     """Parse the flags; without --train those of the first run, on a part of the corpus."""
     parser = _parser()
     args = parser.parse_args(argv)
+    own = [Path(source) for source in args.train or ()]
     has_limit = args.max_steps or args.max_epochs or args.max_minutes
-    name = f"tuned-{Path(args.train[0]).stem}" if args.fine_tune and args.train else "first"
+    name, defaults, sets = f"run-{own[0].stem}" if own else "first", dict[str, Any](), {}
     if args.fine_tune:
         _check_fine_tune(args)
-        parser.set_defaults(**FINE_TUNE, **({} if has_limit else FINE_TUNE_LIMITS))
-        args = parser.parse_args(argv)
-        args.init, (args.src_lang, args.tgt_lang) = args.fine_tune, _direction(args)
-        args.mix = [WHOLE["train"]] if args.mix is None else args.mix
-        args.general_dev = [WHOLE["dev"]] if args.general_dev is None else args.general_dev
+        name = f"tuned-{own[0].stem}"
+        defaults = {**FINE_TUNE, **({} if has_limit else FINE_TUNE_LIMITS)}
     elif args.mix is not None or args.general_dev is not None:
         raise UserError("expected --fine-tune with --mix and --general-dev, which are for it")
-    elif not args.train and (args.prepare_only or not args.prepared):
-        parser.set_defaults(**FIRST_RUN)
-        args = parser.parse_args(argv)
-        _add_sets(args, BEGINNER)
-    elif not args.train:
-        args.train, name = [], f"run-{args.prepared.name}"  # all that the folder has
-    else:
-        name = f"run-{Path(args.train[0]).stem}"
-        if [Path(source).resolve() for source in args.train] == [Path(WHOLE["train"])]:
-            parser.set_defaults(**({} if has_limit else WHOLE_LIMITS))
-            args = parser.parse_args(argv)
-            _add_sets(args, WHOLE)
-    args.src_lang, args.tgt_lang = args.src_lang or "es", args.tgt_lang or "en"
-    langs = f"{args.src_lang}-{args.tgt_lang}" + ("-both" if args.both else "")
-    args.output = args.output or ROOT / "checkpoints" / f"{name}-{langs}"
+    elif not own and args.prepared and not args.prepare_only:
+        name = f"run-{args.prepared.name}"  # on all that the folder has
+    elif not own:
+        defaults, sets = FIRST_RUN, BEGINNER
+    elif [source.resolve() for source in own] == [Path(WHOLE["train"])]:
+        defaults, sets = {} if has_limit else WHOLE_LIMITS, WHOLE
+    parser.set_defaults(**defaults)
+    args = parser.parse_args(argv)
+    for part in ("train", "dev", "test"):
+        setattr(args, part, getattr(args, part) or ([sets[part]] if sets else []))
+    langs = "es", "en"
+    if args.fine_tune:
+        args.init, langs = args.fine_tune, read_config(find_checkpoint(args.fine_tune))[1][0]
+        args.mix = [WHOLE["train"]] if args.mix is None else args.mix
+        args.general_dev = [WHOLE["dev"]] if args.general_dev is None else args.general_dev
+    args.src_lang, args.tgt_lang = args.langs = args.src_lang or langs[0], args.tgt_lang or langs[1]
+    if args.fine_tune and args.langs != langs:
+        expected = f"--from {langs[0]} --to {langs[1]}, as the model"
+        raise UserError(f"expected {expected}; got {args.langs}")
+    name = "-".join((name, *args.langs)) + ("-both" if args.both else "")
+    args.output = args.output or ROOT / "checkpoints" / name
     return args
-
-
-def _add_sets(args: argparse.Namespace, corpus: Mapping[str, str]) -> None:
-    """Fill in the sets of a corpus of the project where none is named."""
-    for part, source in corpus.items():
-        setattr(args, part, getattr(args, part) or [source])
 
 
 def _check_fine_tune(args: argparse.Namespace) -> None:
@@ -142,20 +138,8 @@ def _check_fine_tune(args: argparse.Namespace) -> None:
         raise UserError("expected own text for --fine-tune, got none: name it with --train")
 
 
-def _direction(args: argparse.Namespace) -> Direction:
-    """Return the direction of the model to fine-tune; --from and --to may repeat it."""
-    langs = read_config(find_checkpoint(args.fine_tune))[1][0]
-    requested = args.src_lang or langs[0], args.tgt_lang or langs[1]
-    if requested != langs:
-        raise UserError(
-            f"expected --from {langs[0]} --to {langs[1]}, as the model; got {requested}"
-        )
-    return langs
-
-
 def _request(args: argparse.Namespace) -> TrainRequest:
     names = (field.name for field in dataclasses.fields(ModelConfig))
-    args.langs = args.src_lang, args.tgt_lang
     args.shape = {name: value for name in names if (value := getattr(args, name)) is not None}
     args.corpus = from_arguments(CorpusConfig, args)
     args.config = from_arguments(TrainConfig, args, base=TrainConfig(**NOISE_PRESETS[args.noise]))

@@ -21,7 +21,7 @@ def layer_config() -> ModelConfig:
     return model_config("base", vocab_size=5)
 
 
-def counted(length: int) -> dict[str, int]:
+def count_multiplications(length: int) -> dict[str, int]:
     """Count the multiplications of an encoder layer for its positions and for pairs of them."""
     config = layer_config()
     d_model, d_ff = config.d_model, config.d_ff
@@ -39,7 +39,7 @@ def break_even() -> int:
 
 @one_thread()
 @torch.inference_mode()
-def timed(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
+def measure_times(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
     """Measure the processor milliseconds of all positions, and of all pairs of them."""
     torch.manual_seed(1)
     layer = EncoderLayer(layer_config()).eval()

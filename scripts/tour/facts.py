@@ -22,7 +22,7 @@ LANGS = ("es", "en")
 N_TEXTS = 200  # of the development set, for the units of stop 10
 
 
-def released(model: str | None) -> tuple[Translator, str]:
+def load_released(model: str | None) -> tuple[Translator, str]:
     """Load the model from Spanish to English; return also the SHA-256 of its weights."""
     directions = load(model, device="cpu", compute_type="float32", guard=False)
     folder = find_checkpoint(directions.folders[LANGS])
@@ -33,13 +33,13 @@ def released(model: str | None) -> tuple[Translator, str]:
 @torch.inference_mode()
 def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
     """Collect the facts of the lessons, the source and the model; `trained` took longer."""
-    translator, digest = released(model)
+    translator, digest = load_released(model)
     model_, walked = translator.model, insight.trace(translator, walk.SENTENCE)
     texts = [pair[0] for pair in read_pairs(comparison.Settings().dev, *LANGS)][:N_TEXTS]
     return {
         "digest": digest,
         "model_name": Path(translator.name).name,
-        "lessons": lessons.worked(),
+        "lessons": lessons.worked_examples(),
         "walk": walk.walk(translator),
         "real": trained_model.real_attention(model_, walked),
         "stack": trained_model.stack(model_),
@@ -47,17 +47,17 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
         "off": trained_model.ablations(translator, walked),
         "units": trained_model.units(translator, walked, texts),
         "stepped": insight.trace(translator, trained_model.STEPS_SENTENCE),
-        "looks": trained_model.looks(translator),
-        "counted": {length: cost.counted(length) for length in cost.LENGTHS},
+        "looks": trained_model.attention_examples(translator),
+        "counted": {length: cost.count_multiplications(length) for length in cost.LENGTHS},
         "break_even": cost.break_even(),
         "layer": cost.layer_config(),
         "n_images": digits.N_IMAGES,
-        "code": codes(),
+        "code": code_snippets(),
         **trained,
     }
 
 
-def codes() -> dict[str, Markup]:
+def code_snippets() -> dict[str, Markup]:
     """Return the lines of the source that each stop shows."""
     weights, many = network.attention_weights, network.MultiHeadAttention
     shown: dict[str, Sequence[tuple[Any, str, str]]] = {
@@ -80,7 +80,7 @@ def codes() -> dict[str, Markup]:
             (many.weights, "def", ""),
             (insight._record_attention, "def watch", "return module"),
         ],
-        "cost": [(cost.counted, "return", "")],
+        "cost": [(cost.count_multiplications, "return", "")],
         "race": [(recall.Reader.forward, "def", "")],
     }
     return {

@@ -28,7 +28,7 @@ def mixture(weights: Tensor, values: Tensor) -> dict[str, list[list[float]]]:
     return {"a": weights.tolist(), "x": values.tolist(), "y": mixed.tolist()}
 
 
-def worked() -> dict[str, Any]:
+def worked_examples() -> dict[str, Any]:
     """Compute stops 1 to 5 and 7, as they can be checked by hand."""
     itself, first = torch.eye(3, dtype=torch.bool), torch.tensor([[True, False, False]])
     wanted = torch.full((3, 3), 0.1).fill_diagonal_(0.8)

@@ -87,7 +87,7 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
     src = source_batch([traced.source_ids[:-1]])
     pre = model.config.norm == "pre"
 
-    def attended(x: Tensor) -> Tensor:
+    def attend(x: Tensor) -> Tensor:
         y = layer.self_residual.norm(x) if pre else x
         return layer.self_attention(y, layer.self_attention.kv(y))
 
@@ -97,7 +97,7 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
     )
     plain = model.embedding(src) * math.sqrt(model.config.d_model)
     order = torch.arange(src.size(1)).flip(0)
-    moved = attended(model.embed(src[:, order]))[:, order]
+    moved = attend(model.embed(src[:, order]))[:, order]
     longer = torch.nn.functional.pad(src, (0, 5), value=PAD_ID)
     own = layer(x, src[:, None, None] != PAD_ID)
     masked = layer(model.embed(longer), (longer != PAD_ID)[:, None, None])[:, : src.size(1)]
@@ -105,19 +105,19 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
     unmasked = layer(model.embed(longer), open_to_all)[:, : src.size(1)]
     return {
         "heads": weights.tolist(),
-        "bound": bound(difference),
+        "bound": upper_bound(difference),
         "soft": float(weights.amax(-1).mean()),
         "sharp": float(undivided.amax(-1).mean()),
-        "shuffled": bound(
-            float((attended(plain[:, order])[:, order] - attended(plain)).abs().max())
+        "shuffled": upper_bound(
+            float((attend(plain[:, order])[:, order] - attend(plain)).abs().max())
         ),
-        "shuffled_codes": _relative_change(moved, attended(x)),
-        "padded": bound(float((masked - own).abs().max())),
+        "shuffled_codes": _relative_change(moved, attend(x)),
+        "padded": upper_bound(float((masked - own).abs().max())),
         "padding_seen": _relative_change(unmasked, own),
     }
 
 
-def bound(difference: float) -> float:
+def upper_bound(difference: float) -> float:
     """Return a power of ten, 1e-5 at least, that a rounding difference stays below anywhere."""
     return float(10.0 ** max(-5, math.ceil(math.log10(max(difference, 1e-9)))))
 
@@ -221,7 +221,7 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
     return {"texts": len(texts), "awake": float((values > 0).float().mean()), "units": shown}
 
 
-def looks(translator: Translator) -> dict[str, Any]:
+def attention_examples(translator: Translator) -> dict[str, Any]:
     """Compute stop 12: the sentence with the model's translation, and with the lessons'."""
     free = trace(translator, EXAMPLE)
     forced = trace(translator, EXAMPLE, (*translator.tokenizer.encode(FORCED_TRANSLATION), EOS_ID))

@@ -49,15 +49,15 @@ def walk(translator: Translator) -> dict[str, Any]:
         "written": traced.target_pieces,
         "row": row,
         "step": step,
-        **reading(translator.model, traced, row),
-        **writing(translator.model, traced, step),
+        **encoder_facts(translator.model, traced, row),
+        **decoder_facts(translator.model, traced, step),
         "cross": traced.cross[layer].mean(0).tolist(),
         "cross_layer": layer + 1,
         "steps": [[(c.piece, c.probability) for c in step[:N_NEXT]] for step in traced.steps],
     }
 
 
-def reading(model: Transformer, traced: Trace, row: int) -> dict[str, Any]:
+def encoder_facts(model: Transformer, traced: Trace, row: int) -> dict[str, Any]:
     """Follow the encoder: vectors, then the first layer part by part, for the word of that row."""
     layer = cast(EncoderLayer, model.encoder[0])
     attend, feed, pre = layer.self_attention, layer.feed_forward, model.config.norm == "pre"
@@ -129,7 +129,7 @@ def _strongest_link(traced: Trace, row: int) -> dict[str, Any]:
     }
 
 
-def writing(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
+def decoder_facts(model: Transformer, traced: Trace, step: int) -> dict[str, Any]:
     """Follow the decoder at one step: what it has read, looks at, and finds likely next."""
     state = model.encode(source_batch([traced.source_ids[:-1]]))
     read = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]])

@@ -41,7 +41,7 @@ def near(actual: Tensor, expected: list[Any], digits: int = 4) -> None:
 
 @pytest.fixture(scope="module")
 def worked() -> dict[str, Any]:
-    return lessons.worked()
+    return lessons.worked_examples()
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_stop_14_attention_finds_what_is_asked_for(monkeypatch: pytest.MonkeyPat
 
 
 def test_stop_13_pairs_grow_with_the_square_and_positions_with_the_length() -> None:
-    short, long = cost.counted(100), cost.counted(200)
+    short, long = cost.count_multiplications(100), cost.count_multiplications(200)
     assert long["each"] == 2 * short["each"]
     assert long["pairs"] == 4 * short["pairs"]
-    even = cost.counted(cost.break_even())
+    even = cost.count_multiplications(cost.break_even())
     assert even["each"] == even["pairs"]
-    tried = cost.timed((4, 8), repeats=1)
+    tried = cost.measure_times((4, 8), repeats=1)
     assert {name: len(times) for name, times in tried.items()} == {"each": 2, "pairs": 2}
 
 
@@ -182,7 +182,7 @@ def test_what_was_trained_was_trained_by_these_settings() -> None:
         raise AssertionError(f"scripts/tour/results.json is of other settings: {AGAIN}")
 
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "timed"),
+        for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "measure_times"),
                              (digits, "classify"), (recall, "recall")):  # fmt: skip
             patch.setattr(module, name, refuse)
         command.trained_facts(command.RESULTS, Settings())
@@ -288,7 +288,7 @@ def test_a_page_is_well_formed(page: str) -> None:
 
 
 def test_the_walk_is_what_the_model_computes(found: Mapping[str, Any]) -> None:
-    translator, _ = facts.released(None)
+    translator, _ = facts.load_released(None)
     model, walk = translator.model, found["walk"]
     traced = trace(translator, one_sentence.SENTENCE)
     layer = model.encoder[0]
@@ -329,7 +329,7 @@ def test_heads_are_named_by_what_they_look_at() -> None:
 
 def test_code_is_that_of_the_source() -> None:
     source = (ROOT / "transformer" / "model.py").read_text(encoding="utf-8")
-    shown = facts.codes()["heads"]
+    shown = facts.code_snippets()["heads"]
     code = re.findall(r"<code>(.*?)</code>", shown, re.DOTALL)[1]
     lines = [line.strip() for line in html.unescape(re.sub("<[^>]*>", "", code)).splitlines()]
     assert "\n".join(lines) in "\n".join(line.strip() for line in source.splitlines())

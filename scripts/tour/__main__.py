@@ -56,7 +56,7 @@ def trained_facts(path: Path, settings: Settings) -> dict[str, Any]:
     classified = cached(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
                         digits.classify)  # fmt: skip
     log("stop 13: the cost of a layer")
-    costs = cached(path, "cost", cost.LENGTHS, lambda: cost.measure_times(cost.LENGTHS))
+    costs = cached(path, "cost", cost.LENGTHS, lambda: cost.measure(cost.LENGTHS))
     log("stop 14: what is far away, and a recurrent translator against the Transformer")
     limits = [recall.STEPS, recall.KINDS, recall.LONGEST, recall.WIDTH]
     remembered = cached(path, "recall", limits, recall.recall)

@@ -39,7 +39,7 @@ def break_even() -> int:
 
 @one_thread()
 @torch.inference_mode()
-def measure_times(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
+def measure(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
     """Measure the processor milliseconds of all positions, and of all pairs of them."""
     torch.manual_seed(1)
     layer = EncoderLayer(layer_config()).eval()

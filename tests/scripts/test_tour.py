@@ -154,7 +154,7 @@ def test_stop_13_pairs_grow_with_the_square_and_positions_with_the_length() -> N
     assert long["pairs"] == 4 * short["pairs"]
     even = cost.count_multiplications(cost.break_even())
     assert even["each"] == even["pairs"]
-    tried = cost.measure_times((4, 8), repeats=1)
+    tried = cost.measure((4, 8), repeats=1)
     assert {name: len(times) for name, times in tried.items()} == {"each": 2, "pairs": 2}
 
 
@@ -182,7 +182,7 @@ def test_what_was_trained_was_trained_by_these_settings() -> None:
         raise AssertionError(f"scripts/tour/results.json is of other settings: {AGAIN}")
 
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "measure_times"),
+        for module, name in ((comparison, "run"), (comparison, "reading_time"), (cost, "measure"),
                              (digits, "classify"), (recall, "recall")):  # fmt: skip
             patch.setattr(module, name, refuse)
         command.trained_facts(command.RESULTS, Settings())

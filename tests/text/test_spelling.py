@@ -176,7 +176,8 @@ def test_the_table_of_accents_is_words_in_order() -> None:
     ],
 )
 def test_a_text_in_another_language_is_known(text: str, lang: str, is_foreign: bool) -> None:
-    assert spelling.is_foreign(text, lang) == is_foreign
+    share, n_words = spelling.known_word_share(text, lang)
+    assert (n_words >= spelling.MIN_WORDS and share < spelling.MIN_KNOWN_SHARE) == is_foreign
 
 
 @pytest.mark.parametrize(

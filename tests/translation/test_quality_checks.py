@@ -1,4 +1,4 @@
-"""The guard: what it takes for a fault and, more important, what not."""
+"""Quality checks: what is an issue and, more important, what is none."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from transformer.translation.quality_checks import find_issues, total_severity
 
 
 def codes(source: str, output: str, *protected: str) -> list[str]:
-    return [str(fault) for fault in find_issues(source, output, protected)]
+    return [str(issue) for issue in find_issues(source, output, protected)]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def codes(source: str, output: str, *protected: str) -> list[str]:
         ("Hola {name}.", "Hello {name} {name}.", ["doubled: {name}"]),
     ],
 )
-def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
+def test_an_issue_is_found(source: str, output: str, expected: list[str]) -> None:
     assert codes(source, output, *(["{name}"] if "{name}" in source else [])) == expected
 
 
@@ -65,7 +65,7 @@ def test_a_fault_is_seen(source: str, output: str, expected: list[str]) -> None:
         ("There were 45 of them, and 80,000 euros.", "Eran cuarenta y cinco, y ochenta mil euros."),
     ],
 )
-def test_what_is_right_is_no_fault(source: str, output: str) -> None:
+def test_what_is_right_is_no_issue(source: str, output: str) -> None:
     assert codes(source, output, *(["{a}"] if "{a}" in source else [])) == []
 
 
@@ -91,7 +91,7 @@ def test_a_number_that_differs_is_lost_in_whatever_form(
 
 
 @pytest.mark.parametrize(
-    ("source", "lang", "output", "fault"),
+    ("source", "lang", "output", "issue"),
     [
         ("Son £3.50.", "en", "It's £3,50.", "number lost: 3.50"),
         ("Pesa 1.5 kg.", "en", "It weighs 15 kg.", "number lost: 1.5"),
@@ -106,12 +106,12 @@ def test_a_number_that_differs_is_lost_in_whatever_form(
     ],
 )  # fmt: skip
 def test_a_number_keeps_its_value_its_sign_and_its_unit(
-    source: str, lang: str, output: str, fault: str | None
+    source: str, lang: str, output: str, issue: str | None
 ) -> None:
-    assert [str(f) for f in find_issues(source, output, lang=lang)] == ([fault] if fault else [])
+    assert [str(f) for f in find_issues(source, output, lang=lang)] == ([issue] if issue else [])
 
 
-def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
+def test_translations_by_people_are_hardly_ever_found_to_have_issues() -> None:
     pairs = shipped("train")
     wrong = [
         (es, en)
@@ -121,7 +121,7 @@ def test_translations_by_people_are_hardly_ever_taken_for_faulty() -> None:
     assert len(wrong) <= len(pairs) // 1000, wrong[:20]
 
 
-def test_more_and_worse_faults_weigh_more() -> None:
+def test_more_and_worse_issues_weigh_more() -> None:
     one, other = (
         find_issues("Nació en 1916.", "Born."),
         find_issues("Nació en 1916 y 1920.", "Born."),

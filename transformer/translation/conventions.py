@@ -42,7 +42,7 @@ _AMOUNT = re.compile(
     r"(?<![\w.,:/-])(?P<before>(?:US|[ACR])?[$€£¥]\s?)?(?P<number>\d+(?:[.,]\d+)*)"
     r"(?P<scale>\s?(?:[kKM]|mn|bn)\b)?(?P<after>\s?[$€£¥%])?(?!\d|[.,:/-]\d)"
 )
-_AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as a fault names it
+_AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as an issue names it
 _QUOTED = re.compile(r"[\"'«»“”‘’]")
 _NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
 _PAUSE = re.compile(r"[,;:](?=\s)")

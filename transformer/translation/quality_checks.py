@@ -100,9 +100,9 @@ class QualityIssue:
         return f"{self.code}: {self.detail}" if self.detail else self.code
 
 
-def total_severity(find_issues: Sequence[QualityIssue]) -> int:
+def total_severity(issues: Sequence[QualityIssue]) -> int:
     """The sum of severities by which candidates are ranked; 0 is the best."""
-    return sum(fault.severity for fault in find_issues)
+    return sum(issue.severity for issue in issues)
 
 
 def find_issues(
@@ -114,45 +114,39 @@ def find_issues(
     `protected` are tokens that the output must have as often as the source; those in `terms` come
     from a glossary and must be words of their own. `lang` is the language of the output.
     """
-    wrong = _protected_issues(source, output, [token for token in protected if token not in terms])
+    issues = _protected_issues(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
         if (there := count_term(term, output)) < wanted:
-            wrong.append(QualityIssue("term missing", 20, term))
+            issues.append(QualityIssue("term missing", 20, term))
         elif there > wanted:  # it may be another word's translation, too
-            wrong.append(QualityIssue("term doubled", 3, term))
+            issues.append(QualityIssue("term doubled", 3, term))
     for token in protected:  # what is copied tells nothing about what is translated
         source, output = source.replace(token, " "), output.replace(token, " ")
     src, out = split_words(source), split_words(output)
     if not out:
-        return (*wrong, QualityIssue("empty", 10)) if is_translatable(source) else tuple(wrong)
+        return (*issues, QualityIssue("empty", 10)) if is_translatable(source) else tuple(issues)
     if _has_loop(out, output) and not _has_loop(src, source):
-        wrong.append(QualityIssue("repetition", 8))
+        issues.append(QualityIssue("repetition", 8))
     if len(src) > 2 and _is_copy(source, out):
-        wrong.append(QualityIssue("copied source", 6))
+        issues.append(QualityIssue("copied source", 6))
     if len(src) > 5 and 3 * len(out) < len(src):
-        wrong.append(QualityIssue("too short", 4))
+        issues.append(QualityIssue("too short", 4))
     elif len(out) > 2.5 * len(src) + 6:
-        wrong.append(QualityIssue("too long", 4))
+        issues.append(QualityIssue("too long", 4))
     if has_mismatched_quotes(source, output):
-        wrong.append(QualityIssue("quotation marks", 2))
+        issues.append(QualityIssue("quotation marks", 2))
     clocks = compare_times(source, output, is_strict=False)
     lost = [clock for clock in clocks.missing if not clock.is_uncertain]
-    wrong += [QualityIssue("number lost", 3, source[c.start : c.end]) for c in lost]
+    issues += [QualityIssue("number lost", 3, source[c.start : c.end]) for c in lost]
     source = mask_times(source, [*lost, *(clock for clock, _ in clocks.matched)])
     output = mask_times(output, [clock for _, clock in clocks.matched])
     if _DIGITS.search(source):
-        wrong += [
-            QualityIssue("number lost", 2, number) for number in _lost_numbers(source, output)
-        ]
-        wrong += [
-            QualityIssue("number lost", 2, number)
-            for number in _changed_values(source, output, lang)
-        ]
         joined = output.replace("-", "")
-        codes = [code for code in _CODE.findall(source) if code not in joined]
-        wrong += [QualityIssue("number lost", 2, code) for code in codes]
-        wrong += [QualityIssue("sign lost", 2, sign) for sign in _lost_signs(source, output)]
-    return tuple(sorted(wrong, key=lambda fault: -fault.severity))
+        numbers = _lost_numbers(source, output) + _changed_values(source, output, lang)
+        numbers += [code for code in _CODE.findall(source) if code not in joined]
+        issues += [QualityIssue("number lost", 2, number) for number in numbers]
+        issues += [QualityIssue("sign lost", 2, sign) for sign in _lost_signs(source, output)]
+    return tuple(sorted(issues, key=lambda issue: -issue.severity))
 
 
 def split_words(text: str) -> list[str]:
@@ -174,15 +168,15 @@ def term_pattern(term: str) -> re.Pattern[str]:
 
 
 def _protected_issues(source: str, output: str, protected: Collection[str]) -> list[QualityIssue]:
-    wrong = []
+    issues = []
     for token in dict.fromkeys(protected):
-        wanted, there = source.count(token), output.count(token)
-        if there < wanted:
-            wrong.append(QualityIssue("missing", 20, token))
-        elif there > wanted:
-            wrong.append(QualityIssue("doubled", 15, token))
+        wanted, found = source.count(token), output.count(token)
+        if found < wanted:
+            issues.append(QualityIssue("missing", 20, token))
+        elif found > wanted:
+            issues.append(QualityIssue("doubled", 15, token))
     emptied = Counter(_EMPTY_TAG_PAIR.findall(output)) - Counter(_EMPTY_TAG_PAIR.findall(source))
-    return wrong + [QualityIssue("emptied", 9, pair) for pair in emptied]
+    return issues + [QualityIssue("emptied", 9, pair) for pair in emptied]
 
 
 def _has_loop(words: Sequence[str], text: str) -> bool:

@@ -47,14 +47,14 @@ def test_a_header_without_both_has_none(names: tuple[str, ...]) -> None:
 
 
 def test_columns_that_are_named_are_taken_where_a_table_has_them() -> None:
-    wanted = ("texto", "corrected")
-    assert find_columns(("en", "corrected", "es", " texto "), ES_EN, wanted) == (
+    columns = ("texto", "corrected")
+    assert find_columns(("en", "corrected", "es", " texto "), ES_EN, columns) == (
         " texto ",
         "corrected",
     )
-    assert find_columns(("es", "en"), ES_EN, wanted) == ("es", "en")
+    assert find_columns(("es", "en"), ES_EN, columns) == ("es", "en")
     with pytest.raises(UserError, match="--columns, got a header without 'corrected': texto, en"):
-        find_columns(("texto", "en"), ES_EN, wanted)
+        find_columns(("texto", "en"), ES_EN, columns)
 
 
 def test_swapped_columns_are_recognised_and_exchanged() -> None:

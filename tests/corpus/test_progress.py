@@ -9,17 +9,17 @@ from transformer.corpus.prepare import log_duration
 
 
 def test_work_is_told_when_it_begins_goes_on_and_ends() -> None:
-    said: list[str] = []
-    with log_duration("counting", said.append, every=0.01):
-        while len(said) < 3:
+    messages: list[str] = []
+    with log_duration("counting", messages.append, every=0.01):
+        while len(messages) < 3:
             time.sleep(0.005)
-    assert said[0] == "counting"
-    assert all(re.fullmatch(r"counting: \d+ s so far", line) for line in said[1:-1])
-    assert re.fullmatch(r"counting: done in \d+\.\d s", said[-1])
+    assert messages[0] == "counting"
+    assert all(re.fullmatch(r"counting: \d+ s so far", line) for line in messages[1:-1])
+    assert re.fullmatch(r"counting: done in \d+\.\d s", messages[-1])
 
 
 def test_work_that_fails_is_not_told_as_done() -> None:
-    said: list[str] = []
-    with pytest.raises(ZeroDivisionError), log_duration("dividing", said.append):
+    messages: list[str] = []
+    with pytest.raises(ZeroDivisionError), log_duration("dividing", messages.append):
         print(1 / 0)
-    assert said == ["dividing"]
+    assert messages == ["dividing"]

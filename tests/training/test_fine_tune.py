@@ -91,7 +91,7 @@ def test_weights_between_two_models_are_their_weighted_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--init", "x"], "expected --fine-tune without --init"),
         (["--both"], "expected --fine-tune without --both"),
@@ -100,13 +100,13 @@ def test_weights_between_two_models_are_their_weighted_mean() -> None:
     ],
 )
 def test_what_does_not_go_with_fine_tuning_is_refused(
-    flags: list[str], more: list[str], said: str, tmp_path: Path,
+    flags: list[str], more: list[str], message: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     Path("bad.tsv").write_text("es\ten\nhola\n")
     assert train.main([*flags, *more]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_fine_tuning_needs_own_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,10 +71,10 @@ def test_translations_are_those_of_a_cpu(
     trainer = start(tmp_path, max_steps=150, model={**PLAIN, "norm": "pre"}, optimizer="muon")
     trainer.run()
     sources = [src for src, _ in phrases[:40]]
-    said = {}
+    translations = {}
     for device in ("cuda", "cpu"):
         model = trainer.averaged.to(device)
         translator = Translator.from_model(model, phrase_tokenizer, ("es", "en"), "float32")
-        said[device] = [result.text for result in translator.translate(sources)]
-    equal = sum(a == b for a, b in zip(said["cuda"], said["cpu"], strict=True))
+        translations[device] = [result.text for result in translator.translate(sources)]
+    equal = sum(a == b for a, b in zip(translations["cuda"], translations["cpu"], strict=True))
     assert equal >= 38  # a tie may fall either way

@@ -61,9 +61,9 @@ def test_the_projected_loss_multiplies_in_bfloat16_under_autocast(smoothing: flo
     assert total.dtype == torch.float32
     assert_close(total, expected, rtol=1e-3, atol=1e-3)
     slopes = torch.autograd.grad(expected, (x, weight))
-    for slope, wanted in zip(torch.autograd.grad(total, (x, weight)), slopes, strict=True):
+    for slope, expected in zip(torch.autograd.grad(total, (x, weight)), slopes, strict=True):
         assert slope.dtype == torch.float32
-        assert_close(slope, wanted, rtol=0.05, atol=0.05)
+        assert_close(slope, expected, rtol=0.05, atol=0.05)
 
 
 def test_padding_costs_the_projected_loss_nothing() -> None:

@@ -70,7 +70,7 @@ def error_line(capsys: pytest.CaptureFixture[str], code: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("changes", "more", "told"),
+    ("changes", "more", "message"),
     [
         ({"train": "other.tsv"}, (), "expected sources that"),
         ({"train": None, "max_len": 8}, (), "expected --max-len of at least 64"),
@@ -80,9 +80,9 @@ def error_line(capsys: pytest.CaptureFixture[str], code: int) -> str:
 )
 def test_what_does_not_fit_the_folder_is_one_line(
     folder: Path, main: Callable[..., int], capsys: pytest.CaptureFixture[str],
-    changes: dict[str, object], more: tuple[str, ...], told: str,
+    changes: dict[str, object], more: tuple[str, ...], message: str,
 ) -> None:  # fmt: skip
-    assert told in error_line(capsys, main("run", "--prepared", str(folder), *more, **changes))
+    assert message in error_line(capsys, main("run", "--prepared", str(folder), *more, **changes))
 
 
 def test_a_damaged_or_strange_folder_is_one_line(
@@ -92,10 +92,10 @@ def test_a_damaged_or_strange_folder_is_one_line(
     content = bytearray(tokens.read_bytes())
     content[len(content) // 2] ^= 1
     tokens.write_bytes(content)
-    said = error_line(capsys, main("run", "--prepared", str(folder), train=None))
-    assert "damaged or cut short" in said
-    said = error_line(capsys, main("run", "--prepared", str(tmp_path), train=None))
-    assert "made by train.py --prepare-only" in said
+    message = error_line(capsys, main("run", "--prepared", str(folder), train=None))
+    assert "damaged or cut short" in message
+    message = error_line(capsys, main("run", "--prepared", str(tmp_path), train=None))
+    assert "made by train.py --prepare-only" in message
     assert "name it with --prepared" in error_line(capsys, main("run", "--prepare-only"))
 
 

@@ -53,7 +53,7 @@ def test_a_validation_is_told_with_the_names_of_its_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("single", "best", "metric", "said"),
+    ("single", "best", "metric", "message"),
     [
         ((25.0, 900), 26.25, "BLEU",
          "the mean of the last checkpoints, BLEU 26.2; the best single one has BLEU 25.0"),
@@ -64,8 +64,8 @@ def test_a_validation_is_told_with_the_names_of_its_scores() -> None:
     ],
 )  # fmt: skip
 def test_it_is_said_which_weights_are_kept_and_why(
-    single: tuple[float | None, int], best: float | None, metric: str, said: str
+    single: tuple[float | None, int], best: float | None, metric: str, message: str
 ) -> None:
     before = TrainingState(step=1000, best=single[0], best_step=single[1])
     after = dataclasses.replace(before, best=best)
-    assert describe_best(before, after, metric).startswith(said)
+    assert describe_best(before, after, metric).startswith(message)

@@ -148,8 +148,8 @@ def test_differences_name_the_settings_before_and_now(tmp_path: Path) -> None:
     now = {"seed": 2, "preset": "tiny", "max_steps": 20, "new": 4}
     for settings in (before, before, before | {"max_steps": 30}):
         check_same_run(tmp_path, settings)
-    told = "gone was 3 and is None; new was None and is 4; seed was 1 and is 2"
-    with pytest.raises(UserError, match=rf"was begun with, but {told}\. Give the same command"):
+    changes = "gone was 3 and is None; new was None and is 4; seed was 1 and is 2"
+    with pytest.raises(UserError, match=rf"was begun with, but {changes}\. Give the same command"):
         check_same_run(tmp_path, now)
 
 

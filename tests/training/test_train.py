@@ -71,7 +71,7 @@ def test_a_run_begins_with_a_checkpoint_made_larger(
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--preset", "tiny"], "expected --init without --preset"),
         (["--d-ff", "8"], "expected --d-ff of at least"),
@@ -79,10 +79,10 @@ def test_a_run_begins_with_a_checkpoint_made_larger(
     ],
 )
 def test_another_shape_than_that_of_the_checkpoint_is_refused(
-    init: Callable[..., int], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    init: Callable[..., int], more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert init(*more) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 # Whether it learns
@@ -245,7 +245,7 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ([], "expected a limit: --max-steps"),
         (["--max-steps", "1", "--to", "es"], "two languages, got --from and --to es"),
@@ -256,13 +256,13 @@ def test_noise_is_a_setting_of_the_run_once_it_is_on(
     ],
 )
 def test_a_command_that_asks_for_no_run_is_refused(
-    script: Script, corpus: Path, tmp_path: Path, more: list[str], said: str,
+    script: Script, corpus: Path, tmp_path: Path, more: list[str], message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     (tmp_path / "empty.tsv").write_text("es\ten\n")
     with contextlib.chdir(tmp_path):
         assert script([*command(corpus, tmp_path / "run"), *more]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -314,10 +314,10 @@ def test_swapped_columns_stop_a_run_until_they_are_to_be_exchanged(
     swapped = tsv(tmp_path / "swapped.tsv", SWAPPED)
     flags = {"vocab_size": 300, "max_steps": 2, "dev": corpus / "dev.tsv"}
     assert script(command(corpus, tmp_path / "run", train=swapped, **flags)) == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"train: expected 'es' and 'en' in {swapped}, got columns that read ")
-    assert "like English and Spanish" in said
-    assert "--swap" in said
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"train: expected 'es' and 'en' in {swapped}, got columns that read ")
+    assert "like English and Spanish" in message
+    assert "--swap" in message
     assert not (tmp_path / "run" / "run.json").exists()
     assert script([*command(corpus, tmp_path / "run", train=swapped, **flags), "--swap"]) == 0
     assert f"{swapped}: its columns read like English and Spanish and are exchanged" in caplog.text
@@ -333,8 +333,8 @@ def test_the_command_that_translates_with_the_model_is_told(
     with contextlib.chdir(tmp_path):
         flags = command(corpus, tmp_path / "my run", max_steps=2, dev=corpus / "dev.tsv")
         assert script([*flags, "--test", str(corpus / "dev.tsv")]) == 0
-    said = "translate with it: translate --model 'my run' \"¿Dónde está la estación?\""
-    assert caplog.messages[-1] == said
+    message = "translate with it: translate --model 'my run' \"¿Dónde está la estación?\""
+    assert caplog.messages[-1] == message
     assert f"kept in {tmp_path / 'my run' / 'best'}: the weights of step 2" in caplog.text
     *_, bleu, report = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"BLEU [\d.]+ \[-?[\d.]+, [\d.]+\] on 4 lines of dev", bleu)

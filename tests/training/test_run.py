@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transformer.checkpoint.locate import METRICS, read_metrics
+from transformer.checkpoint.locate import METRICS, read_metrics, write_checksums
 from transformer.config import ModelConfig, TrainConfig, UserError
 from transformer.training.run import (
     StopReason,
@@ -92,7 +92,7 @@ def test_a_line_that_a_crash_cut_short_is_passed_over(
             assert read_metrics(tmp_path) == [RECORD]
     path.write_text(whole[:-9])
     read_metrics(tmp_path)
-    assert f"{path}, line 2: passed over, it is no record of a step" in caplog.text
+    assert f"{path}, line 2: skipped, it is not a record of a step" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_line_that_is_no_record_is_named_and_passed_over(
     assert records == [RECORD] * (3 if line.startswith('{"step": 150') else 2)
     assert (
         caplog.messages
-        == [f"{tmp_path / METRICS}, line 2: passed over, it is no record of a step"] * level
+        == [f"{tmp_path / METRICS}, line 2: skipped, it is not a record of a step"] * level
     )
 
 
@@ -134,8 +134,10 @@ def test_a_state_that_no_run_was_in_is_named(changes: dict[str, Any], tmp_path: 
     state = TrainingState(step=3, seconds=1.5, best=-0.25)
     path = tmp_path / "training.json"
     path.write_text(json.dumps(dataclasses.asdict(state)))
+    write_checksums(tmp_path)
     assert TrainingState.read(tmp_path) == state
     path.write_text(json.dumps(dataclasses.asdict(state) | changes))
+    write_checksums(tmp_path)
     name = next(iter(changes))
     with pytest.raises(
         UserError, match=rf"expected a training state in .*\.json, got {name} .{{0,40}}$"

@@ -72,13 +72,13 @@ def make_terms(pairs: Pairs, langs: Direction) -> list[Term]:
         for (noun, word), n in together.items()
         if noun in nouns and n >= MIN_COUNT
     }
-    made: dict[str, Term] = {}
+    by_noun: dict[str, Term] = {}
     for (noun, word), score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
-        used = {term.reference for term in made.values()}
-        if score > MIN_DICE and noun not in made and word not in used:
-            made[noun] = Term(noun, word, word[::-1])
-    kept = (name for name, n in names.items() if n >= MIN_COUNT and name.lower() not in made)
-    return [*made.values(), *(Term(name, name, name) for name in kept)]
+        used = {term.reference for term in by_noun.values()}
+        if score > MIN_DICE and noun not in by_noun and word not in used:
+            by_noun[noun] = Term(noun, word, word[::-1])
+    kept = (name for name, n in names.items() if n >= MIN_COUNT and name.lower() not in by_noun)
+    return [*by_noun.values(), *(Term(name, name, name) for name in kept)]
 
 
 def select_sentences(pairs: Pairs, terms: Sequence[Term], limit: int) -> list[TestSentence]:

@@ -66,8 +66,8 @@ def recall() -> dict[str, list[float]]:
         reader, right[kind] = fit(kind, steps), []
         symbols = torch.randint(KINDS, (N_LISTS, LONGEST))
         for back in torch.arange(LONGEST):
-            asked = back.expand(N_LISTS)
+            places = back.expand(N_LISTS)
             with torch.no_grad():
-                is_right = reader(symbols, asked).argmax(1) == symbol_back(symbols, asked)
+                is_right = reader(symbols, places).argmax(1) == symbol_back(symbols, places)
             right[kind].append(100 * int(is_right.sum()) / N_LISTS)
     return right

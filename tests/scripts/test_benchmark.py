@@ -245,12 +245,14 @@ def test_one_command_measures_and_prints(
     some = ["--single-sentences", "2", "--trial-sentences", "4", "--cores", "2"]
     names = ["--engines", "native float32", "Hugging Face float32"]
     code = decoding.main([*sizes.split(), *some, *names])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    assert "### In bulk, greedy, 2 cores" in said.out
-    assert "Skipped Hugging Face float32: it is not installed." in said.out
-    assert "Too few sentences to choose settings by" in said.out
-    rows = [line.split("|")[1:-1] for line in said.out.splitlines() if line.startswith("| native")]
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    assert "### In bulk, greedy, 2 cores" in output.out
+    assert "Skipped Hugging Face float32: it is not installed." in output.out
+    assert "Too few sentences to choose settings by" in output.out
+    rows = [
+        line.split("|")[1:-1] for line in output.out.splitlines() if line.startswith("| native")
+    ]
     assert [row[0].strip() for row in rows] == ["native float32"] * 2
     assert [row[-1].strip() for row in rows] == ["100.0 %"] * 2
     assert all(float(row[1].replace(",", "")) > 0 for row in rows)

@@ -22,9 +22,9 @@ def test_one_command_measures_and_prints(
 ) -> None:
     monkeypatch.setattr(driver, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
     assert training.main([*SIZES, *FEW, "--trainers", "this project"]) == 0
-    said = capsys.readouterr()
-    assert "\n| this project |" in said.out, said.err
-    assert said.err.count("  round ") == 2
+    output = capsys.readouterr()
+    assert "\n| this project |" in output.out, output.err
+    assert output.err.count("  round ") == 2
 
 
 @pytest.mark.parametrize("name", ["this project", "torch.nn.Transformer"])

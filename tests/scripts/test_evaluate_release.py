@@ -40,14 +40,16 @@ def test_the_report_has_its_tables(
     name.write_text("\n".join(rows) + "\n", encoding="utf-8")
     flags = ["--test", name, "--model", random_checkpoint, "--n-bootstrap", 10, "--device", "cpu"]
     assert main([*map(str, flags), "--compute-type", "float32"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for row in ("this model, beam 4", "Firefox tiny", "opus-mt", "capitals", "placeholders"):
-        assert row in said
+        assert row in printed
 
 
 def verdict(source: str, output: str, *expected: tuple[str, ...]) -> Verdict:
-    said = Translation(source=source, candidates=(Candidate(text=output, score=0, tokens=()),))
-    (found,) = judge([ChallengeCase("es", "", source, expected)], [said])
+    translation = Translation(
+        source=source, candidates=(Candidate(text=output, score=0, tokens=()),)
+    )
+    (found,) = judge([ChallengeCase("es", "", source, expected)], [translation])
     return found
 
 
@@ -76,8 +78,8 @@ def test_one_of_the_ways_to_say_each_word_must_be_there() -> None:
 
 def test_a_warning_is_a_wrong_form() -> None:
     candidates = (Candidate(text="Hi.", score=0, tokens=()),)
-    said = Translation(source="Hola.", candidates=candidates, warnings=("too short",))
-    assert judge([ChallengeCase("es", "", "Hola.", ())], [said])[0].form == ("too short",)
+    translation = Translation(source="Hola.", candidates=candidates, warnings=("too short",))
+    assert judge([ChallengeCase("es", "", "Hola.", ())], [translation])[0].form == ("too short",)
 
 
 def test_the_challenge_set_covers_both_directions_alike() -> None:

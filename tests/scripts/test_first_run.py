@@ -20,6 +20,6 @@ def test_the_first_run_learns_to_translate_short_sentences(tmp_path: Path) -> No
     begun = time.monotonic()
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert time.monotonic() - begun < 60 * MINUTES
-    said = re.search(r"^BLEU ([\d.]+) \[", ran.stdout + ran.stderr, re.MULTILINE)
-    assert said is not None, ran.stderr
-    assert float(said[1]) >= LEAST
+    output = re.search(r"^BLEU ([\d.]+) \[", ran.stdout + ran.stderr, re.MULTILINE)
+    assert output is not None, ran.stderr
+    assert float(output[1]) >= LEAST

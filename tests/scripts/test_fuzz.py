@@ -32,8 +32,8 @@ def test_what_is_sent_is_the_same_for_the_same_seed_and_of_every_kind(
     assert len(lines) == 50
     assert not any("\n" in line for line in lines)
     assert draw_bodies(20, 3) == draw_bodies(20, 3)
-    made = requests.Requests(3, "key")
-    sent = [made.draw() for _ in range(200)]
+    drawn = requests.Requests(3, "key")
+    sent = [drawn.draw() for _ in range(200)]
     assert len({name for name, _ in sent}) == 9
     assert any(b'"api_key": "key"' in content for _, content in sent)
 

@@ -15,7 +15,7 @@ def file(path: Path, *rows: str) -> str:
     return str(path)
 
 
-def made(folder: Path, *more: str) -> Path:
+def write_glossary(folder: Path, *more: str) -> Path:
     """The glossary of a text, with two dictionaries that agree on some words."""
     text = file(folder / "news.txt", *TEXT * 3, *["Se rompieron los vasos y un vaso."] * 6)
     first = file(
@@ -45,16 +45,16 @@ def test_nouns_have_their_regular_plurals(noun: str, lang: str, several: str) ->
 
 
 def test_taken_are_rare_nouns_that_dictionaries_agree_on(tmp_path: Path) -> None:
-    glossary = made(tmp_path).read_text(encoding="utf-8")
+    glossary = write_glossary(tmp_path).read_text(encoding="utf-8")
     assert glossary == "es\ten\nracha|rachas\tgust|gusts\n"
-    one = made(tmp_path, "--agree", "1", "--fewer-than", "5").read_text(encoding="utf-8")
+    one = write_glossary(tmp_path, "--agree", "1", "--fewer-than", "5").read_text(encoding="utf-8")
     assert "vaso|vasos\tglass|glasses\n" in one  # four times in the pairs are fewer than five
     assert "embalse" not in one  # one dictionary each for two translations
     assert "abrir" not in one  # no noun, and not in the text
 
 
 def test_the_model_says_the_terms_in_texts_that_hold_them(tmp_path: Path) -> None:
-    glossary = made(tmp_path)
+    glossary = write_glossary(tmp_path)
     command = [
         "--text", str(tmp_path / "news.txt"), "--lang", "es", "--to", "en", "--model",
         "checkpoints/both", "--glossary", str(glossary), "--per-term", "2",
@@ -75,7 +75,7 @@ def test_a_text_whose_term_is_not_said_is_its_own_source(
     monkeypatch.setattr(
         back_translate, "model_translator", lambda args, glossary: lambda lines: [""] * len(lines)
     )
-    glossary = made(tmp_path)
+    glossary = write_glossary(tmp_path)
     command = [
         "--text", str(tmp_path / "news.txt"), "--lang", "es", "--to", "en", "--model", "any",
         "--glossary", str(glossary), "--per-term", "1", "--output", str(tmp_path / "out"),

@@ -14,8 +14,8 @@ def given(folder: Path, mix: str, phase: str, *names: str) -> list[str]:
     path.write_text(mix, encoding="utf-8")
     for name in names:
         (folder / f"{name}.tsv").write_text("es\ten\n", encoding="utf-8")
-    asked = recipe.arguments(path, phase, [f"{folder}/{name}.tsv" for name in sorted(names)])
-    return [part.removeprefix(f"{folder}/") for part in asked]
+    flags = recipe.arguments(path, phase, [f"{folder}/{name}.tsv" for name in sorted(names)])
+    return [part.removeprefix(f"{folder}/") for part in flags]
 
 
 def test_a_phase_weighs_a_source_before_the_recipe_does(tmp_path: Path) -> None:

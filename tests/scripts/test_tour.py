@@ -166,7 +166,7 @@ def found() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def made(found: Mapping[str, Any]) -> dict[str, str]:
+def pages(found: Mapping[str, Any]) -> dict[str, str]:
     """The pages as the command would write them now."""
     return html_page.pages(found)
 
@@ -198,7 +198,7 @@ def test_the_shipped_pages_are_of_the_released_model(page: str) -> None:
 NUMBER = re.compile(r"−?\d[\d,\u202f]*(?:\.\d+)?")
 
 
-def told(page: str) -> tuple[str, list[str]]:
+def words_and_numbers(page: str) -> tuple[str, list[str]]:
     """The words of a page and its numbers, without what a broken model writes and pictures."""
     page = re.sub(r'<table class="plain steps off">.*?</table>', "", page, flags=re.DOTALL)
     text = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", page, flags=re.DOTALL)
@@ -215,20 +215,20 @@ def off_by(shown: str, now: str) -> float:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_shipped_numbers_are_those_of_the_code(made: Mapping[str, str], lang: str) -> None:
-    words, numbers = told((SHIPPED / f"{lang}.html").read_text(encoding="utf-8"))
-    words_now, numbers_now = told(made[lang])
+def test_the_shipped_numbers_are_those_of_the_code(pages: Mapping[str, str], lang: str) -> None:
+    words, numbers = words_and_numbers((SHIPPED / f"{lang}.html").read_text(encoding="utf-8"))
+    words_now, numbers_now = words_and_numbers(pages[lang])
     assert words == words_now, AGAIN
     apart = [(a, b) for a, b in zip(numbers, numbers_now, strict=True) if off_by(a, b) > 1.01]
     assert not apart, AGAIN
     assert len(numbers) > 1500
 
 
-def test_a_number_that_is_not_the_codes_is_found(made: Mapping[str, str]) -> None:
+def test_a_number_that_is_not_the_codes_is_found(pages: Mapping[str, str]) -> None:
     assert off_by("0.628", "0.629") < 1.01
     assert off_by("0.628", "0.631") > 1.01
     assert off_by("63,082,496", "63,082,497") > 1.01
-    _, numbers = told(made["en"])
+    _, numbers = words_and_numbers(pages["en"])
     assert {"63,082,496", "214,245,376", "0.6285", "0.9647", "0.2046"} <= {*numbers}
 
 
@@ -312,9 +312,9 @@ def test_the_walk_is_what_the_model_computes(found: Mapping[str, Any]) -> None:
 def test_a_part_that_is_switched_off_is_missed(found: Mapping[str, Any]) -> None:
     off = found["off"]
     assert off["whole"][0] == found["walk"]["target"]
-    told = {name: chance for name, (_, chance) in off.items() if not math.isnan(chance)}
-    assert max(told.values()) == off["whole"][1]
-    assert {*off} - {*told} <= {"norm"}  # without it the numbers overflow
+    finite = {name: chance for name, (_, chance) in off.items() if not math.isnan(chance)}
+    assert max(finite.values()) == off["whole"][1]
+    assert {*off} - {*finite} <= {"norm"}  # without it the numbers overflow
     assert off["cross"][1] < off["whole"][1] / 10
 
 

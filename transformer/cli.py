@@ -147,7 +147,7 @@ def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None
     """Raises a UserError where there is no place for what is written, or it is a source."""
     from transformer.documents import folder
 
-    jobs, _ = folder.jobs(sources, output, asked)
+    jobs, _ = folder.plan_jobs(sources, output, asked)
     places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
     for source, target in places:
         if target and (target.is_file() or target.is_dir()) and source.samefile(target):
@@ -303,7 +303,7 @@ def _translate_files(
     """Translate files and folders; one that fails is reported, and the next one follows."""
     from transformer.documents import folder
 
-    jobs, passed = folder.jobs(sources, args.output, args.format)
+    jobs, passed = folder.plan_jobs(sources, args.output, args.format)
     failed: list[str] = []
     with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
         for path in passed:

@@ -11,7 +11,7 @@ from scripts.fuzz.attacks import BUILT, UNITS, draw_document
 from scripts.fuzz.checks import Check, Options
 from transformer.config import UserError
 from transformer.documents.passages import Options as ReadOptions
-from transformer.documents.worker import MEMORY, SECONDS, Workers
+from transformer.documents.worker import MEMORY, SECONDS, WorkerPool
 from transformer.text.markup import split_at_marks
 
 N_FILES = 600
@@ -27,7 +27,7 @@ def run(options: Options) -> Iterator[Check]:
     every += [(suffix, make(largest)) for suffix, make in BUILT]
     every = rng.sample(every, min(n, len(every)))
     every += [draw_document(rng, rng.choice(SIZES)) for _ in range(n - len(every))]
-    workers = Workers()
+    workers = WorkerPool()
     try:
         results = [asyncio.run(_read(workers, suffix, content)) for suffix, content in every]
     finally:
@@ -43,7 +43,7 @@ def run(options: Options) -> Iterator[Check]:
     yield Check(f"files: within {limit} MiB", n, int(held > limit), f"{held:.0f} MiB")
 
 
-async def _read(workers: Workers, suffix: str, content: bytes) -> tuple[str, float, float]:
+async def _read(workers: WorkerPool, suffix: str, content: bytes) -> tuple[str, float, float]:
     """Return why a file is refused or ""; seconds of computing; MiB that the processes held."""
     options, before, why = ReadOptions("es", "en"), _cpu_seconds(), ""
     try:

@@ -5,8 +5,8 @@ import re
 import zipfile
 from collections.abc import Sequence
 
-from transformer.documents.fill import translate_file
 from transformer.documents.passages import Options
+from transformer.documents.translate import translate_file
 
 ES_EN = Options("es", "en")
 

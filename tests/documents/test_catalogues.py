@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tests.documents.shouting import ES_EN, shouted
-from transformer.documents.fill import Part, translate_file
+from transformer.documents.translate import TranslatedSegment, translate_file
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ def turned(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def inspected(text: str) -> list[Part]:
+def inspected(text: str) -> list[TranslatedSegment]:
     """Sentence by sentence, with what is between."""
     pieces = re.split(r"((?<=\.) )", text)
     return [
-        Part(piece, said, cast(Any, _Aligned(piece, said)) if piece.strip() else None)
+        TranslatedSegment(piece, said, cast(Any, _Aligned(piece, said)) if piece.strip() else None)
         for piece, said in zip(pieces, turned(pieces), strict=True)
     ]
 
 
-def blindly(text: str) -> list[Part]:
+def blindly(text: str) -> list[TranslatedSegment]:
     """The same where no alignment tells where a word went."""
     return [replace(part, aligned=None) for part in inspected(text)]
 
@@ -69,7 +69,7 @@ def xliff(text: str) -> tuple[bytes, str]:
     return f"<xliff><file><unit><source>{text}</source></unit></file></xliff>".encode(), ".xlf"
 
 
-Inspect = Callable[[str], Sequence[Part]] | None
+Inspect = Callable[[str], Sequence[TranslatedSegment]] | None
 A, Z = '<bpt i="1" x="1">&lt;b rid="7"></bpt>', '<ept i="1">&lt;/b></ept>'
 B, Y = '<bpt i="2">&lt;i></bpt>', '<ept i="2">&lt;/i></ept>'
 
@@ -136,8 +136,8 @@ def test_codes_around_two_sentences_come_out_once() -> None:
 def test_codes_without_a_word_of_their_own_are_translated_around() -> None:
     text = f"el {A}gato{Z} {B}negro{Y}"
 
-    def short(text: str) -> list[Part]:
-        return [Part(text, "GATITO", cast(Any, _Aligned(text, "GATITO")))]
+    def short(text: str) -> list[TranslatedSegment]:
+        return [TranslatedSegment(text, "GATITO", cast(Any, _Aligned(text, "GATITO")))]
 
     assert filled(tmx(text), short) == f"EL {A}GATO{Z} {B}NEGRO{Y}"
 

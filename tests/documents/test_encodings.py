@@ -4,9 +4,9 @@ import pytest
 
 from tests.documents.shouting import ES_EN, shout
 from transformer.config import UserError
-from transformer.documents.fill import translate_file
-from transformer.documents.formats import notes
+from transformer.documents.formats import encoding_notes
 from transformer.documents.passages import Options
+from transformer.documents.translate import translate_file
 
 SRT = "1\r\n00:00:01,000 --> 00:00:02,000\r\n¿está aquí?\r\n"
 TEXTS = {
@@ -22,8 +22,8 @@ def test_windows_1252_is_read_and_utf_8_written(suffix: str, encoding: str) -> N
     assert "ESTÁ" in expected.decode()
     content = TEXTS[suffix].encode(encoding)
     assert translate_file(content, f"a{suffix}", shout, options=ES_EN) == expected
-    assert notes(TEXTS[suffix].encode(), suffix, Options()) == []
-    (note,) = notes(content, suffix, Options())
+    assert encoding_notes(TEXTS[suffix].encode(), suffix, Options()) == []
+    (note,) = encoding_notes(content, suffix, Options())
     assert note == "no UTF-8: read as Windows-1252 (Latin-1), written in UTF-8"
 
 
@@ -31,7 +31,7 @@ def test_a_page_without_a_charset_stays_in_windows_1252() -> None:
     content = "<p>¿está aquí?</p>".encode("cp1252")
     written = translate_file(content, "a.html", lambda texts: ["“sí” ő"], options=ES_EN)
     assert written == "<p>“sí” &#337;</p>".encode("cp1252")
-    assert notes(content, ".html", Options()) == [
+    assert encoding_notes(content, ".html", Options()) == [
         "no UTF-8: read as Windows-1252 (Latin-1), written in that"
     ]
 
@@ -39,7 +39,7 @@ def test_a_page_without_a_charset_stays_in_windows_1252() -> None:
 def test_an_encoding_that_is_named_is_used() -> None:
     content, named = "mañana no está".encode("cp850"), Options(encoding="cp850")
     assert translate_file(content, "a.txt", shout, options=named) == "MAÑANA NO ESTÁ".encode()
-    assert notes(content, ".txt", named) == []
+    assert encoding_notes(content, ".txt", named) == []
     with pytest.raises(UserError, match="expected UTF-8 text in the file, got other bytes at 2"):
         translate_file(content, "a.txt", shout)
     with_mark = b"\xef\xbb\xbf" + "mañana".encode()  # a file that says it decides

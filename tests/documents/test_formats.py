@@ -10,9 +10,9 @@ import pytest
 
 from tests.documents.shouting import ES_EN, archive, raised, shout, shouted
 from transformer.config import UserError
-from transformer.documents.fill import Said, fill, translate_file
 from transformer.documents.formats import read
 from transformer.documents.passages import PLACEHOLDER, Options, Passage
+from transformer.documents.translate import TranslatedText, translate_file, translate_passages
 from transformer.text.markup import MarkedText
 
 pytest.importorskip("markdown_it", reason="needs the extra `files`")
@@ -304,13 +304,13 @@ def test_marks_move_with_their_words() -> None:
 def test_control_characters_stay_where_they_were() -> None:
     asked: list[str] = []
 
-    async def translate(texts: Sequence[str]) -> list[Said]:
+    async def translate(texts: Sequence[str]) -> list[TranslatedText]:
         asked.extend(texts)
-        return [Said(text.upper()) for text in texts]
+        return [TranslatedText(text.upper()) for text in texts]
 
     page = "uno \0 dos\u202etres <b>cua\x07tro</b>"
     document = read(page, ".html")
-    filled, _ = asyncio.run(fill(document.passages, translate))
+    filled, _ = asyncio.run(translate_passages(document.passages, translate))
     assert document.write([*filled]).decode() == "UNO \0 DOS\u202eTRES <b>CUA\x07TRO</b>"
     assert asked == ["uno ", " dos", "tres ", "cua", "tro"]
 

@@ -66,11 +66,11 @@ def test_a_folder_passes_over_what_is_not_known_unless_its_format_is_said(tmp_pa
     (tmp_path / "c.cfg").write_text("a = Hola")
     (tmp_path / "Makefile").write_text(TORN["a program or settings"])
     output = tmp_path / "out"
-    planned, passed = folder.jobs([tmp_path], output)
+    planned, passed = folder.plan_jobs([tmp_path], output)
     assert [job.source.name for job in planned] == ["NOTES", "a.txt", "b.json"]
     assert [path.name for path in passed] == ["Makefile", "c.cfg"]
-    planned, passed = folder.jobs([tmp_path], output, "srt")
-    assert ([job.ending for job in planned], passed) == (
+    planned, passed = folder.plan_jobs([tmp_path], output, "srt")
+    assert ([job.suffix for job in planned], passed) == (
         [".srt", ".txt", ".txt", ".json", ".srt"], [],
     )  # fmt: skip
 

@@ -12,9 +12,9 @@ import pytest
 
 from tests.documents.shouting import ES_EN, archive, pdf, shout, shouted
 from transformer.config import UserError
-from transformer.documents.fill import Part, translate_file
 from transformer.documents.formats import read
 from transformer.documents.passages import Options
+from transformer.documents.translate import TranslatedSegment, translate_file
 
 pytest.importorskip("lxml", reason="needs the extra `files`")
 
@@ -132,8 +132,8 @@ def packed(suffix: str, text: str) -> bytes:
     ids=lambda value: value[:30].strip(),
 )
 def test_no_file_takes_more_than_its_length(suffix: str, text: str) -> None:
-    def inspect(text: str) -> Sequence[Part]:
-        return [Part(word, word.upper()) for word in text.split(" ")]
+    def inspect(text: str) -> Sequence[TranslatedSegment]:
+        return [TranslatedSegment(word, word.upper()) for word in text.split(" ")]
 
     content = packed(suffix, text)
     tracing, refusal = sys.gettrace(), ""

@@ -13,9 +13,9 @@ import transformer
 from tests.documents.localised import FILES, PO, QT, TMX, XLIFF, XLIFF_2, bilingual, loud
 from transformer.config import DecodeConfig, UserError
 from transformer.documents import folder
-from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
 from transformer.documents.passages import Options
+from transformer.documents.translate import translate_file
 
 for library in ("polib", "javaproperties", "iniparse", "tree_sitter_php", "fluent.syntax"):
     pytest.importorskip(library, reason="needs the extra `files`")

@@ -9,8 +9,8 @@ import pytest
 
 from tests.documents.shouting import shouted
 from transformer.config import UserError
-from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
+from transformer.documents.translate import translate_file
 
 PAGE = "<html><body><p>Hola <b>mundo</b></p></body></html>"
 MAIL = f"""Received: from no.example by mx.example; Fri, 27 Nov 2026 10:00:00 +0100

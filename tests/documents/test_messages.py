@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.documents.shouting import ES_EN, shout
-from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
+from transformer.documents.translate import translate_file
 
 
 def said(text: str, translate: Callable[[Sequence[str]], list[str]] = shout) -> str:

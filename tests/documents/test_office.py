@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.documents.shouting import ES_EN, archive, pdf, raised, shout
-from transformer.documents.fill import translate_file
 from transformer.documents.formats import FORMATS, read
 from transformer.documents.passages import Passage
+from transformer.documents.translate import translate_file
 from transformer.text.markup import MarkedText
 
 etree = pytest.importorskip("lxml.etree", reason="needs the extra `files`")
@@ -374,4 +374,7 @@ def test_libreoffice_sees_the_same_file_with_other_words(
 def test_a_pdf_comes_out_as_paragraphs_of_text() -> None:
     content = pdf("El coche ro-\njo es\nmuy caro.\nLa casa no.")
     assert translate_file(content, "a.pdf", shout) == b"EL COCHE ROJO ES MUY CARO.\nLA CASA NO.\n\n"
-    assert (FORMATS[".pdf"].written, FORMATS[".pdf"].media[:10]) == (".txt", "text/plain")
+    assert (FORMATS[".pdf"].output_suffix, FORMATS[".pdf"].media_type[:10]) == (
+        ".txt",
+        "text/plain",
+    )

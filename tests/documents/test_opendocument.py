@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from tests.documents.shouting import ES_EN, archive, raised, shout, shouted
-from transformer.documents.fill import translate_file
+from transformer.documents.translate import translate_file
 
 XMLNS = "xmlns:{0}='urn:oasis:names:tc:opendocument:xmlns:{0}:1.0'".format
 SPREADSHEET = (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.documents.shouting import raised, shouted
-from transformer.documents.fill import translate_file
+from transformer.documents.translate import translate_file
 
 WORDS = "hola mar luna sol faro el"
 PAGES = [

@@ -6,8 +6,8 @@ import pytest
 
 from tests.documents.shouting import raised, shouted
 from transformer.config import UserError
-from transformer.documents.fill import translate_file
 from transformer.documents.formats import read
+from transformer.documents.translate import translate_file
 
 pysubs2 = pytest.importorskip("pysubs2", reason="needs the extra `files`")
 

@@ -13,13 +13,13 @@ ROWS = [line.strip("| ").split(" | ") for line in README.splitlines() if line.st
 
 def test_the_page_of_formats_lists_them_in_order() -> None:
     known = [[re.sub("`", "", row[0]), row[1]] for row in ROWS if len(row) > 2]
-    assert known == [[kind.endings, kind.name] for kind in TABLE]
+    assert known == [[kind.suffixes, kind.name] for kind in TABLE]
     refused = {row[0].strip("`"): row[1] for row in ROWS if len(row) == 2}
     assert refused == REFUSED
 
 
 def test_no_ending_is_of_two_formats() -> None:
-    endings = [ending for kind in TABLE for ending in kind.endings.split()]
+    endings = [ending for kind in TABLE for ending in kind.suffixes.split()]
     assert len(endings) == len({*endings}) == len(FORMATS)
     assert not FORMATS.keys() & REFUSED.keys()
 

@@ -14,17 +14,17 @@ import pytest
 
 from transformer.config import UserError
 from transformer.documents.passages import Options, Passage
-from transformer.documents.worker import Workers
+from transformer.documents.worker import WorkerPool
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    workers = Workers(1, seconds=1)
+def workers() -> Iterator[WorkerPool]:
+    workers = WorkerPool(1, seconds=1)
     yield workers
     workers.close()
 
 
-def read(workers: Workers, content: bytes | str, suffix: str) -> tuple[Passage, ...]:
+def read(workers: WorkerPool, content: bytes | str, suffix: str) -> tuple[Passage, ...]:
     return (*asyncio.run(workers.read(content, suffix, Options())),)
 
 
@@ -39,7 +39,7 @@ def bomb(size: int, filling: bytes) -> bytes:
     return written.getvalue()
 
 
-def test_a_page_is_read_and_written_elsewhere(workers: Workers) -> None:
+def test_a_page_is_read_and_written_elsewhere(workers: WorkerPool) -> None:
     page = "<p>el <b>coche</b> \0 <img> \ud800</p>"
     (passage,) = read(workers, page, ".html")
     assert passage == Passage("el coche \0 <0/> \ud800", ((3, 8),), ("<0/>",))
@@ -57,7 +57,7 @@ def test_a_page_is_read_and_written_elsewhere(workers: Workers) -> None:
     ],
 )
 def test_a_bomb_is_refused_in_one_line_and_the_next_file_is_read(
-    workers: Workers, content: bytes, why: str
+    workers: WorkerPool, content: bytes, why: str
 ) -> None:
     with pytest.raises(UserError, match=why) as refusal:
         read(workers, content, ".docx")
@@ -66,7 +66,7 @@ def test_a_bomb_is_refused_in_one_line_and_the_next_file_is_read(
 
 
 def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
-    workers = Workers(1, seconds=0.2)
+    workers = WorkerPool(1, seconds=0.2)
 
     async def refused() -> float:
         work = asyncio.ensure_future(workers.read("<b>" * 3_000_000, ".html", Options()))
@@ -85,7 +85,7 @@ def test_what_computes_too_long_is_ended_and_holds_nobody() -> None:
 
 def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> None:
     held = b"x" * 2**29  # the system counts the memory of who starts a process as its own
-    workers = Workers(1, idle=0.5)
+    workers = WorkerPool(1, idle=0.5)
     processes: list[Any] = []
     for last in (None, None, "killed", "idle", "ending"):
         if last == "killed":
@@ -109,13 +109,13 @@ def test_a_process_is_used_again_and_followed_by_another_when_it_has_ended() -> 
 
 
 def test_a_process_that_ended_itself_is_forgotten() -> None:
-    workers = Workers(2, idle=0.2)
+    workers = WorkerPool(2, idle=0.2)
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
     (process,) = (each._process for each in workers._idle.queue if each._process)
-    workers.tidy()
+    workers.reap()
     assert process.returncode is None or process.poll() == 0, "it was ended"
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    workers.tidy()
+    workers.reap()
     assert process.returncode == 0
     assert [each._process for each in workers._idle.queue] == [None, None]
     assert read(workers, b"hola", ".txt") == (Passage("hola"),)
@@ -123,14 +123,14 @@ def test_a_process_that_ended_itself_is_forgotten() -> None:
 
 
 def test_what_needs_too_much_memory_is_refused() -> None:
-    workers = Workers(1, memory=2**27)
+    workers = WorkerPool(1, memory=2**27)
     with pytest.raises(UserError, match="expected a file that"):
         read(workers, "<b>a</b>" * 2_000_000, ".html")
     workers.close()
 
 
 def test_an_unknown_ending_needs_no_process() -> None:
-    workers = Workers(1)
+    workers = WorkerPool(1)
     with pytest.raises(UserError, match="expected a file that ends in"):
         read(workers, b"", ".exe")
     workers.close()

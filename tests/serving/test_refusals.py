@@ -98,10 +98,10 @@ def test_maps_without_torch_are_501(client: Any, monkeypatch: pytest.MonkeyPatch
 def test_maps_whose_process_fails_are_503(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformer.documents import worker
 
-    monkeypatch.setattr(worker.Process, "ask", lambda *_: None)
+    monkeypatch.setattr(worker.WorkerProcess, "request", lambda *_: None)
     refused(client.post("/inspect", q=TEXT, attention=True, **ES_EN), 503, "no attention maps")
     wrong = pickle.dumps(UserError("expected what it can take"))
-    monkeypatch.setattr(worker.Process, "ask", lambda *_: wrong)
+    monkeypatch.setattr(worker.WorkerProcess, "request", lambda *_: wrong)
     refused(client.post("/inspect", q=TEXT, attention=True, **ES_EN), 400, "what it can take")
 
 

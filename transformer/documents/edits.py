@@ -50,12 +50,15 @@ class TextEdits:
     """Translations and replacements of parts of a text, in order; everything else stays."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._parts = text, list[str]()
+        self._text, self._parts = text, list[str | Callable[[], str]]()
         self.units: list[Unit] = []
         self.end = 0  # of the last edit
 
-    def replace(self, start: int, stop: int, new: str) -> int:
-        """Replace a part behind the last edit; return the index of `new` among the parts."""
+    def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
+        """Replace a part behind the last edit by a text, or by what a function will return.
+
+        Return the index of `new` among the parts.
+        """
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1
@@ -106,4 +109,9 @@ class TextEdits:
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
         """Return the units, and the text with their translations."""
         rest = self._text[self.end :]
-        return Parsed(self.units, lambda: "".join([*self._parts, rest]), metadata)
+
+        def render() -> str:
+            parts = (part if isinstance(part, str) else part() for part in self._parts)
+            return "".join([*parts, rest])
+
+        return Parsed(self.units, render, metadata)

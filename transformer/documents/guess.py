@@ -1,11 +1,11 @@
-"""What a file of no known ending seems to be: prose, or something that lines would tear."""
+"""Content sniffing: whether a file of unknown suffix is prose, or what lines would tear."""
 
 import re
 
 from transformer.documents.passages import detect_encoding
 
-HEAD = 2**16  # bytes by which a file is judged
-_BEGINNINGS = (
+HEAD = 2**16  # bytes that are looked at
+_MAGIC = (
     (b"PK\x03\x04", "a ZIP archive"), (b"%PDF-", "a PDF"), (b"{\\rtf", "RTF"),
     (b"\xd0\xcf\x11\xe0", "an old Office document"),
 )  # fmt: skip
@@ -24,13 +24,13 @@ _CODE = re.compile(  # a line of a program, of settings or of a list of keys and
     r"|\#\+\w.*|\w++\([^ ].*|[\w.-]++\s++\".*\"\s*+:?)\s*+"
 )
 _CONTROL = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-MOST_CODE = 0.2  # of its lines that prose may have
+MAX_CODE = 0.2  # of the lines of prose
 
 
 def guess_kind(head: bytes) -> str:
-    """What a file is, by its beginning; nothing where it may be prose."""
-    for sign, name in _BEGINNINGS:
-        if head.startswith(sign):
+    """Return what a file seems to be by its first bytes; an empty string if it may be prose."""
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
             return name
     encoding, mark = detect_encoding(head)
     text = head[len(mark) :].decode(encoding, "replace").replace("\r\n", "\n")
@@ -41,4 +41,4 @@ def guess_kind(head: bytes) -> str:
             return name
     lines = [line for line in text.split("\n")[:1000] if line.strip()]
     n_code = sum(1 for line in lines if _CODE.fullmatch(line[:500]))
-    return "a program or settings" if n_code > MOST_CODE * len(lines) else ""
+    return "a program or settings" if n_code > MAX_CODE * len(lines) else ""

@@ -1,13 +1,12 @@
 """HTML and XML: the lines of text between their tags, and the texts in their attributes.
 
 A line is what is read as one: text with simple elements (bold words, links) as its marks, and
-with code and pictures, which stay, as <0/>. Tags, comments and scripts are left as they are.
+with code and pictures, which stay, as <0/>. Tags, comments and scripts stay as they are.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,17 +17,16 @@ from transformer.documents.passages import (
     InlineContent,
     Options,
     Parsed,
-    Passage,
-    Setter,
     Unit,
     has_words,
-    plain_text,
+    text_unit,
 )
 from transformer.documents.tokens import (
     TAG,
     TEMPLATES,
     Token,
     attribute_values,
+    join_tokens,
     replace_attributes,
     tokenize,
 )
@@ -37,12 +35,8 @@ from transformer.text.markup import MarkedText
 _ENTITIES = re.compile(r"\s*+(?:<[?!](?!DOCTYPE)[^>]*+>\s*+)*+<!DOCTYPE[^>\[]*+\[")
 _BLANKS = " \t\r\n\f"
 _SPACE = re.compile(rf"[{_BLANKS}]+")
+_NESTING = {"open": 1, "close": -1}
 MAX_NESTED = 8  # simple elements around one text
-
-
-def _write(text: str, source: str) -> str:
-    text = escape(text, quote=False)
-    return text.replace("\xa0", "&nbsp;") if "&nbsp;" in source else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +44,20 @@ class MarkupRules:
     """What the elements of a markup language mean."""
 
     inline: frozenset[str]
-    untranslatable: frozenset[str]  # with all that they hold
-    attributes: frozenset[str] = frozenset()
-    text_elements: frozenset[str] = frozenset()  # elements that hold text; none: all do
-    nested: frozenset[str] = frozenset()  # with texts of their own, which go where they stand
-    computed_attribute: str = ""  # an attribute of what an office program computes, which stays
+    untranslatable: frozenset[str] = frozenset()  # with all that they hold
+    attributes: frozenset[str] = frozenset()  # with texts
+    text_elements: frozenset[str] = frozenset()  # that hold text; none: all do
+    nested: frozenset[str] = frozenset()  # in a line, with texts of their own
+    computed_attribute: str = ""  # of what an office program computes, which stays
     is_xml: bool = True
+    # Writes a text; the second argument is the source of what it replaces.
     escape: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
-    preserve_space: bool = False  # white space counts everywhere
+    preserve_space: bool = False
+
+
+def _escape_html(text: str, source: str) -> str:
+    text = escape(text, quote=False)
+    return text.replace("\xa0", "&nbsp;") if "&nbsp;" in source else text
 
 
 _INLINE = """a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub
@@ -72,12 +72,54 @@ HTML = MarkupRules(
     attributes=frozenset({"alt", "title", "placeholder", "aria-label", "label"}),
     nested=frozenset({"svg"}),
     is_xml=False,
-    escape=_write,
+    escape=_escape_html,
 )
 XHTML = replace(HTML, is_xml=True)
 
 
-def _is_kept(token: Token, rules: MarkupRules, source: str) -> bool:
+def parse(text: str, options: Options, rules: MarkupRules = HTML) -> Parsed[str]:
+    """Parse a page or a part of one; UserError for XML that declares entities.
+
+    Units of nested elements and attributes come first, as their tokens go into lines.
+    """
+    if rules.is_xml and _ENTITIES.match(text):
+        raise UserError("expected XML without entities of its own in the file")
+    tokens = merge_untranslatable(tokenize(text, rules.is_xml), rules, options.source)
+    units: list[Unit] = []
+    for token in tokens:
+        if token.kind == "kept" and token.name in rules.nested:
+            nested = parse(token.source, options, replace(rules, nested=frozenset()))
+            token.render = nested.render
+            units += nested.units
+    units += _attribute_units(tokens, rules, options)
+    units += extract_units(tokens, rules)
+    return Parsed(units, lambda: join_tokens(tokens))
+
+
+def merge_untranslatable(
+    tokens: Iterable[Token], rules: MarkupRules, source: str = ""
+) -> list[Token]:
+    """Merge the tokens of each element that stays into one.
+
+    Given a `source` language, inline elements that name another one stay too.
+    """
+    merged: list[Token] = []
+    inside: list[Token] = []
+    depth = 0
+    for token in tokens:
+        if not inside and not _is_untranslatable(token, rules, source):
+            merged.append(token)
+            continue
+        inside.append(token)
+        if token.name == inside[0].name:
+            depth += _NESTING.get(token.kind, 0)
+        if depth == 0:
+            merged.append(_merge(inside, rules))
+            inside = []
+    return [*merged, _merge(inside, rules)] if inside else merged
+
+
+def _is_untranslatable(token: Token, rules: MarkupRules, source: str) -> bool:
     if token.kind not in ("open", "empty"):
         return False
     if token.name in rules.untranslatable or token.name in rules.nested:
@@ -87,83 +129,52 @@ def _is_kept(token: Token, rules: MarkupRules, source: str) -> bool:
     if "translate" not in token.source and "lang" not in token.source:
         return False
     values = attribute_values(token.source)
-    if source and token.name in rules.inline:  # of a page templates often name a wrong one
+    if source and token.name in rules.inline:  # templates often name a wrong one for the page
         own = values.get("lang", values.get("xml:lang", "")).lower().split("-")[0]
         if own not in ("", source):
             return True
     return "notranslate" in values.get("class", "").split() or values.get("translate") == "no"
 
 
-def tokens_of(text: str, rules: MarkupRules, source: str = "") -> list[Token]:
-    """Tokens with each element that stays as one; UserError for XML with entities of its own.
-
-    Words and phrases stay that the text says are in another language than the source.
-    """
-    if rules.is_xml and _ENTITIES.match(text):
-        raise UserError("expected XML without entities of its own in the file")
-    return merge_untranslatable(tokenize(text, rules.is_xml), rules, source)
-
-
-def merge_untranslatable(
-    pieces: Iterable[Token], rules: MarkupRules, source: str = ""
-) -> list[Token]:
-    """Tokens with each element that stays as one."""
-    tokens: list[Token] = []
-    inside: list[Token] = []
-    depth = 0
-    for token in pieces:
-        if not inside and not _is_kept(token, rules, source):
-            tokens.append(token)
-            continue
-        inside.append(token)
-        if token.name == inside[0].name:
-            depth += {"open": 1, "close": -1}.get(token.kind, 0)
-        if depth == 0:
-            tokens.append(_as_one(inside, rules))
-            inside = []
-    return [*tokens, _as_one(inside, rules)] if inside else tokens
-
-
-def _as_one(tokens: Sequence[Token], rules: MarkupRules) -> Token:
+def _merge(tokens: Sequence[Token], rules: MarkupRules) -> Token:
     name = tokens[0].name
-    kept = rules.untranslatable | rules.nested
-    is_inline = name in rules.inline or (name in kept and name not in _BLOCKS)
-    source = "".join(token.source for token in tokens)
-    return Token(source, "kept" if is_inline else "block", name)
+    is_known = name in rules.untranslatable or name in rules.nested
+    is_inline = name in rules.inline or (is_known and name not in _BLOCKS)
+    return Token(join_tokens(tokens), "kept" if is_inline else "block", name)
 
 
 class _Item(NamedTuple):
-    """A simple element, or text, or what stays, of some tokens; where its text is, if any."""
+    """A text, what stays, or a simple element of a line; its text token is in the middle."""
 
-    first: int
-    last: int
-    text: int | None
+    tokens: Sequence[Token]
+    text: Token | None
 
     @property
     def is_mark(self) -> bool:
-        return self.text is not None and self.first < self.last
+        return self.text is not None and len(self.tokens) > 1
 
 
 def extract_units(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[Unit]:
-    """What is read as one, with its place, line after line."""
-    for run, is_pre in _runs(tokens, rules):
+    """Yield the units of the lines between block tokens."""
+    for run, keep_space in _inline_runs(tokens, rules):
         line: list[_Item] = []
         ends = matching_ends(tokens, run)
         place = run.start
         while place < run.stop:
-            item = _item(tokens, place, ends.get(place, place))
+            last = min(ends.get(place, place), place + 2 * MAX_NESTED + 1)
+            item = _item(tokens[place : last + 1])
             if item is None:
-                yield from _units(tokens, line, rules, is_pre)
+                yield from _line_units(line, rules, keep_space)
                 line = []
                 place += 1
             else:
                 line.append(item)
-                place = item.last + 1
-        yield from _units(tokens, line, rules, is_pre)
+                place += len(item.tokens)
+        yield from _line_units(line, rules, keep_space)
 
 
-def _runs(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[tuple[range, bool]]:
-    """Stretches of text and inline elements, and whether their spaces count."""
+def _inline_runs(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[tuple[range, bool]]:
+    """Yield runs of text and inline elements, and whether white space counts there."""
     start, depth, pre = 0, 0, 0
     for i, token in enumerate([*tokens, Token("", "block")]):
         if token.kind in ("text", "kept") or (token.name in rules.inline and token.kind != "empty"):
@@ -171,193 +182,155 @@ def _runs(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[tuple[range, 
         if start < i and (depth > 0 or not rules.text_elements):
             yield range(start, i), pre > 0 or rules.preserve_space
         start = i + 1
-        change = {"open": 1, "close": -1}.get(token.kind, 0)
+        change = _NESTING.get(token.kind, 0)
         depth += change if token.name in rules.text_elements else 0
         pre += change if token.name in ("pre", "textarea") else 0
 
 
 def matching_ends(tokens: Sequence[Token], run: range) -> dict[int, int]:
-    """Where the elements that begin in a run end, for those that are well nested."""
+    """Return the places of end tags by those of start tags, where they are well nested."""
     ends: dict[int, int] = {}
-    opened: list[int] = []
+    stack: list[int] = []
     for i in run:
         if tokens[i].kind == "open":
-            opened.append(i)
-        elif tokens[i].kind == "close" and opened and tokens[opened[-1]].name == tokens[i].name:
-            ends[opened.pop()] = i
+            stack.append(i)
+        elif tokens[i].kind == "close" and stack and tokens[stack[-1]].name == tokens[i].name:
+            ends[stack.pop()] = i
     return ends
 
 
-def _item(tokens: Sequence[Token], first: int, last: int) -> _Item | None:
-    """What begins at a token: text, what stays, an element that is simple; or None."""
-    kind = tokens[first].kind
-    if kind in ("text", "kept"):
-        return _Item(first, first, first if kind == "text" else None)
-    if not 0 < last - first <= 2 * MAX_NESTED:
+def _item(tokens: Sequence[Token]) -> _Item | None:
+    """A token of text or of what stays, or an element; None for one that is not simple."""
+    first = tokens[0]
+    if first.kind in ("text", "kept"):
+        return _Item(tokens, first if first.kind == "text" else None)
+    if not 1 < len(tokens) <= 2 * MAX_NESTED + 1:
         return None
-    inner = tokens[first : last + 1]
-    said = "".join(token.source for token in inner if token.kind == "text").strip()
-    if not said or (tokens[first].name in ("sub", "sup") and not has_words(said)):  # as in H2O
-        return _Item(first, last, None)
-    middle = (first + last) // 2
-    kinds = [token.kind for token in inner]
-    half = middle - first
-    simple = kinds == ["open"] * half + ["text"] + ["close"] * half
-    return _Item(first, last, middle) if simple else None
+    source = "".join(token.source for token in tokens if token.kind == "text").strip()
+    if not source or (first.name in ("sub", "sup") and not has_words(source)):  # as in H2O
+        return _Item(tokens, None)
+    half = len(tokens) // 2
+    is_simple = [t.kind for t in tokens] == ["open"] * half + ["text"] + ["close"] * half
+    return _Item(tokens, tokens[half]) if is_simple else None
 
 
-def _units(
-    tokens: Sequence[Token], line: Sequence[_Item], rules: MarkupRules, is_pre: bool
-) -> Iterator[Unit]:
-    """The line, or where no words stand beside its elements, each of its texts."""
-    spoken = [
-        i
-        for i, item in enumerate(line)
-        if item.text is not None and tokens[item.text].source.strip()
-    ]
-    if any(not line[i].is_mark and has_words(tokens[line[i].text or 0].text) for i in spoken):
-        yield from _unit(tokens, line[spoken[0] : spoken[-1] + 1], rules, is_pre)
+def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
+    """The unit of a line, or where words stand only in its elements, one for each of these."""
+    texts = [i for i, item in enumerate(line) if item.text and item.text.source.strip()]
+    if any(not line[i].is_mark and has_words(line[i].text.text) for i in texts):  # type: ignore[union-attr]
+        yield from _unit(line[texts[0] : texts[-1] + 1], rules, keep_space)
     else:
-        for place in (line[i].text for i in spoken):
-            if place is not None:
-                yield from _unit(tokens, [_Item(place, place, place)], rules, is_pre)
+        for token in (line[i].text for i in texts):
+            yield from _unit([_Item([token], token)], rules, keep_space)  # type: ignore[list-item]
 
 
-def _unit(
-    tokens: Sequence[Token], line: Sequence[_Item], rules: MarkupRules, is_pre: bool
-) -> Iterator[Unit]:
-    said = [None if item.text is None else tokens[item.text].text for item in line]
-    spaced = [text if text is None or is_pre else _SPACE.sub(" ", text) for text in said]
-    read = InlineContent(zip(spaced, (item.is_mark for item in line), line, strict=True))
-    if not read.passage.is_translatable:
-        if len(line) == 1 and said[0]:  # maybe a message
-            token, text = tokens[line[0].first], said[0]
-            before = token.source
+def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
+    """Return a function that stores a translation; the source stays if it is equal."""
+    source, text = token.source, token.text
 
-            def say(message: str) -> None:
-                token.source = before if message == text else rules.escape(message, before)
+    def set_text(new: str) -> None:
+        token.source = source if new == text else rules.escape(new, source)
 
-            yield from message_units(text, say) or ()
+    return set_text
+
+
+def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
+    texts = [item.text.text if item.text else None for item in line]
+    if not keep_space:
+        texts = [text and _SPACE.sub(" ", text) for text in texts]
+    content = InlineContent(zip(texts, (item.is_mark for item in line), line, strict=True))
+    if not content.passage.is_translatable:
+        if len(line) == 1 and (token := line[0].text) and token.text:
+            yield from message_units(token.text, text_setter(token, rules)) or ()
         return
 
-    def source(first: int, stop: int) -> str:
-        return "".join(token.source for token in tokens[first:stop])
-
-    def put(marked: MarkedText) -> None:
-        numbers = _fixed_numbers(read.passage.text)
-        marked = [(_glued(text, numbers), mark) for text, mark in marked]
-        own = "".join(tokens[item.text].source for item in line if item.text is not None)
-        parts = []
-        for mark, pieces in read.render(marked):
-            inner = "".join(
-                rules.escape(piece, own)
-                if isinstance(piece, str)
-                else source(piece.first, piece.last + 1)
+    def set_marked(marked: MarkedText) -> None:
+        source = "".join(item.text.source for item in line if item.text)
+        numbers = _fixed_numbers(content.passage.text)
+        marked = [(_keep_nbsp(text, *numbers), mark) for text, mark in marked]
+        written = []
+        for mark, pieces in content.render(marked):
+            tokens = mark.tokens if mark else ()
+            half = len(tokens) // 2
+            inside = (
+                rules.escape(piece, source) if isinstance(piece, str) else join_tokens(piece.tokens)
                 for piece in pieces
             )
-            if mark is not None and mark.text is not None:
-                inner = source(mark.first, mark.text) + inner + source(mark.text + 1, mark.last + 1)
-            parts.append(inner)
-        if parts:
-            inside = tokens[line[0].first : line[-1].last + 1]
-            written = "".join(parts)
-            if not is_pre and inside[0].kind == "text":
-                ahead = inside[0].source
-                written = ahead[: -len(ahead.lstrip(_BLANKS))] + written.lstrip(_BLANKS)
-            if not is_pre and inside[-1].kind == "text":
-                behind = inside[-1].source
-                written = written.rstrip(_BLANKS) + behind[len(behind.rstrip(_BLANKS)) :]
-            for token in inside:
-                token.source = ""
-            inside[0].source = written
+            written += [join_tokens(tokens[:half]), *inside, join_tokens(tokens[half + 1 :])]
+        if written:
+            tokens = [token for item in line for token in item.tokens]
+            _replace_line(tokens, "".join(written), keep_space)
 
-    yield read.passage, put
+    yield content.passage, set_marked
+
+
+def _replace_line(tokens: Sequence[Token], written: str, keep_space: bool) -> None:
+    """Write a line into its first token, with the white space that it had around it."""
+    first, last = tokens[0], tokens[-1]
+    if not keep_space and first.kind == "text":
+        indent = first.source[: -len(first.source.lstrip(_BLANKS))]
+        written = indent + written.lstrip(_BLANKS)
+    if not keep_space and last.kind == "text":
+        written = written.rstrip(_BLANKS) + last.source[len(last.source.rstrip(_BLANKS)) :]
+    for token in tokens:
+        token.source, token.render = "", None
+    first.source = written
 
 
 def _fixed_numbers(source: str) -> tuple[set[str], set[str]]:
-    """The numbers of a text ahead of and behind a space that does not break."""
-    ahead, behind = set[str](), set[str]()
-    for left, right in pairwise(source.split("\xa0")):
-        ahead.add(left.rpartition(" ")[2])
-        behind.add(right.partition(" ")[0])
+    """Return the numbers of a text that are ahead of and behind a no-break space."""
+    chunks = source.split("\xa0")
+    ahead = {chunk.rpartition(" ")[2] for chunk in chunks[:-1]}
+    behind = {chunk.partition(" ")[0] for chunk in chunks[1:]}
     ahead, behind = ({w for w in own if any(map(str.isdigit, w))} for own in (ahead, behind))
     return ahead, behind
 
 
-def _glued(text: str, numbers: tuple[set[str], set[str]]) -> str:
-    """A text with the spaces beside these numbers that do not break."""
+def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> str:
+    """Return a text with no-break spaces behind and ahead of some numbers."""
     words = text.split(" ")
     parts = words[:1]
     for left, right in pairwise(words):
-        is_fixed = left in numbers[0] or right in numbers[1]
-        parts += ["\xa0" if is_fixed else " ", right]
+        parts += ["\xa0" if left in ahead or right in behind else " ", right]
     return "".join(parts)
 
 
-def _said_by(tag: str, name: str, rules: MarkupRules) -> list[str]:
-    """The attributes of a tag that a reader sees."""
-    values = attribute_values(tag)
-    seen = {*rules.attributes}
-    if name == "input" and values.get("type", "").lower() in ("submit", "button", "reset"):
-        seen.add("value")
-    if name == "meta" and values.get("property", values.get("name", "")).lower() in _METAS:
-        seen.add("content")
-    return [
-        own
-        for own, value in values.items()
-        if own in seen and has_words(value) and not TEMPLATES.search(value)
-    ]
-
-
-def attribute_units(
+def _attribute_units(
     tokens: Sequence[Token], rules: MarkupRules, options: Options
 ) -> Iterator[Unit]:
-    """Texts in attributes, with their places; what names the language is put right at once."""
+    """Yield the texts in attributes; a source language in `lang` becomes the target at once."""
     for token in tokens:
         tag = TAG.match(token.source)
-        if tag is None or tag["slash"] or "=" not in tag.group() or "notranslate" in tag.group():
+        if token.render or tag is None or tag["slash"] or "=" not in tag.group():
+            continue
+        if "notranslate" in tag.group():
             continue
         values = attribute_values(tag.group())
-        codes = [
-            name
-            for name in ("lang", "xml:lang")
-            if values.get(name, "-").lower().split("-")[0] == options.source
-        ]
-        if options.target and codes:
-            _set(token, dict.fromkeys(codes, options.target))
-        if values.get("translate") != "no":
-            for name in _said_by(tag.group(), token.name, rules):
-                yield Passage(values[name]), _setter(token, name, values[name])
+        for name in ("lang", "xml:lang"):
+            code = values.get(name, "-").lower().split("-")[0]
+            if options.target and code == options.source:
+                _attribute_setter(token, name)(options.target)
+        for name, value in values.items() if values.get("translate") != "no" else ():
+            is_text = has_words(value) and not TEMPLATES.search(value)
+            if is_text and _is_seen(token.name, name, values, rules):
+                yield text_unit(value, _attribute_setter(token, name))
 
 
-def _setter(token: Token, name: str, before: str) -> Setter:
-    return lambda marked: (
-        None if plain_text(marked) == before else _set(token, {name: plain_text(marked)})
-    )
+def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules) -> bool:
+    """Whether a reader sees an attribute."""
+    if tag == "input" and name == "value":
+        return values.get("type", "").lower() in ("submit", "button", "reset")
+    if tag == "meta" and name == "content":
+        return values.get("property", values.get("name", "")).lower() in _METAS
+    return name in rules.attributes
 
 
-def _set(token: Token, values: Mapping[str, str]) -> None:
-    if tag := TAG.match(token.source):
-        token.source = replace_attributes(tag.group(), values) + token.source[tag.end() :]
+def _attribute_setter(token: Token, name: str) -> Callable[[str], None]:
+    """Return a function that stores the value of an attribute, unless it is equal."""
 
+    def set_value(new: str) -> None:
+        tag = TAG.match(token.source)
+        if tag and attribute_values(tag.group())[name] != new:
+            token.source = replace_attributes(tag.group(), {name: new}) + token.source[tag.end() :]
 
-def _in_notes(tokens: Sequence[Token], rules: MarkupRules, options: Options) -> Iterator[Unit]:
-    """What notes say; it is written before the lines that they stand in."""
-    inside = replace(rules, nested=frozenset())
-    for note in [token for token in tokens if token.kind == "kept" and token.name in rules.nested]:
-        parsed = parse(note.source, options, inside)
-        for passage, put in parsed.units:
-            yield passage, partial(_put_in_note, note, put, parsed.render)
-
-
-def _put_in_note(note: Token, put: Setter, finish: Callable[[], str], marked: MarkedText) -> None:
-    put(marked)
-    note.source = finish()
-
-
-def parse(text: str, options: Options, rules: MarkupRules = HTML) -> Parsed[str]:
-    """A page or a part of one as passages; attributes first, which stand inside of lines."""
-    tokens = tokens_of(text, rules, options.source)
-    units = [*_in_notes(tokens, rules, options), *attribute_units(tokens, rules, options)]
-    units += extract_units(tokens, rules)
-    return Parsed(units, lambda: "".join(token.source for token in tokens))
+    return set_value

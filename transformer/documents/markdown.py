@@ -5,19 +5,21 @@ and the head of a file but its title and description stay; bold words and links 
 paragraph of several lines comes out as one.
 """
 
+import contextlib
 import functools
+import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transformer.config import UserError
 from transformer.documents import html, values
 from transformer.documents.edits import TextEdits
 from transformer.documents.passages import Options, Parsed, Unit
-from transformer.documents.tokens import TEMPLATE, Token
+from transformer.documents.tokens import TEMPLATE, Token, join_tokens
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -53,7 +55,8 @@ _BREAK = re.compile(r" *+\\?\n[ \t]*+")
 _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a line's beginning
 
 
-def _stays(state: "StateInline", silent: bool) -> bool:
+def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
+    """Parse what is a sign to other readers of Markdown, as a rule of markdown-it."""
     match = _SIGNS.match(state.src, state.pos)
     if match is None:
         return False
@@ -65,13 +68,13 @@ def _stays(state: "StateInline", silent: bool) -> bool:
         state.posMax = end
         state.push("signs_close", "", -1).markup = state.src[match.end(name) : match.end()]
     elif not silent:
-        state.push("stays", "", 0).content = match.group()
+        state.push("verbatim", "", 0).content = match.group()
     state.pos = match.end()
     return True
 
 
-def _write(text: str, source: str) -> str:
-    """A text with a backslash before the signs that would mean something, and did not before."""
+def _escape(text: str, source: str) -> str:
+    """Put a backslash before the signs that would mean something and did not in the source."""
     signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
     text = re.sub(r"&(?=#?\w++;)", "&amp;", text)
@@ -87,119 +90,97 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.inline.ruler.before("text", "stays", _stays)
+    parser.inline.ruler.before("text", "verbatim", _verbatim_rule)
     return parser
 
 
 MARKDOWN = html.MarkupRules(
-    inline=frozenset({"strong", "em", "s", "link", "signs"}),
-    untranslatable=frozenset(),
-    escape=_write,
+    inline=frozenset({"strong", "em", "s", "link", "signs"}), escape=_escape
 )
 
 
-def _head(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
-    """Title and description in the head of a file, in YAML or TOML; an unsound head stays."""
+def _front_matter(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
+    """Parse title and description of YAML or TOML front matter, which stays if it is not sound."""
     names = [name for name in _HEADINGS if re.search(rf"^{name}\b", inside, re.MULTILINE)]
-    edits = TextEdits(inside)
-    try:
+    edits, known = TextEdits(inside), dict[str, Any]()
+    with contextlib.suppress(UserError, ValueError, RecursionError):
         if is_yaml and names:
             return values.parse_yaml(inside, replace(options, columns=tuple(names)))
         known = {} if is_yaml else tomllib.loads(inside.replace("\r\n", "\n"))
-    except (UserError, ValueError, RecursionError):
-        known = {}
-    written = functools.partial(json.dumps, ensure_ascii=False)
+    escape = functools.partial(json.dumps, ensure_ascii=False)
     for value in (known[name] for name in sorted(names, key=inside.find) if name in known):
-        for source in (written(value), f"'{value}'"):
-            if (start := inside.find(source, edits.end)) >= 0 and isinstance(value, str):
-                edits.translate(start, start + len(source), value, written)
+        for source in (escape(value), f"'{value}'") if isinstance(value, str) else ():
+            if (start := inside.find(source, edits.end)) >= 0:
+                edits.translate(start, start + len(source), value, escape)
     return edits.parsed()
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """The passages of a Markdown file."""
+    """Parse a Markdown file."""
     head = _HEAD.match(text)
     start = head.end() if head else 0
     end = 0
-    lines = _LINE_END.split(text[start:])
     offsets = [start]
-    for line in lines:
+    for line in _LINE_END.split(text[start:]):
         offsets.append(offsets[-1] + len(line) + 1)
     tokens: list[Token] = []
     units: list[Unit] = []
-    blocks: list[tuple[Token, Callable[[], str]]] = []  # of HTML, or the head
 
-    def part(first: int, stop: int, read: Parsed[str]) -> int:
-        units.extend(read.units)
-        blocks.append((Token("", "block"), read.render))
-        tokens.extend([Token(text[end:first], "block"), blocks[-1][0]])
-        return stop
+    def add_nested(first: int, stop: int, parsed: Parsed[str]) -> None:
+        nonlocal end
+        units.extend(parsed.units)
+        nested = Token(text[first:stop], "block", render=parsed.render)
+        tokens.extend([Token(text[end:first], "block"), nested])
+        end = stop
 
     if head:
-        is_yaml = head[1] == "---"
-        end = part(
-            head.start("inside"), head.end("inside"), _head(head["inside"], is_yaml, options)
-        )
+        add_nested(*head.span("inside"), _front_matter(head["inside"], head[1] == "---", options))
     for token in _parser().parse(text[start:]):
         if token.type == "html_block" and token.map and not token.level:
-            first, stop = (offsets[line] for line in token.map)
-            end = part(first, min(stop, len(text)), html.parse(text[first:stop], options))
-        if token.type != "inline" or not token.map or not token.content.strip():
-            continue
-        places = _places(token, text, offsets, end)
-        if not places:
-            continue
-        tokens.append(Token(text[end : places[0]], "block"))
-        tokens += _inline(token, text, places)
-        end = places[-1]
+            first, stop = (min(offsets[line], len(text)) for line in token.map)
+            add_nested(first, stop, html.parse(text[first:stop], options))
+        is_text = token.type == "inline" and token.map and token.content.strip()
+        if is_text and (places := _places(token, text, offsets, end)):
+            tokens.append(Token(text[end : places[0]], "block"))
+            tokens += _inline_tokens(token, text, places)
+            end = places[-1]
     tokens.append(Token(text[end:], "block"))
-
-    def written() -> str:
-        for block, finish in blocks:
-            block.source = finish()
-        return "".join(token.source for token in tokens)
-
-    return Parsed([*units, *html.extract_units(tokens, MARKDOWN)], written)
+    units += html.extract_units(tokens, MARKDOWN)
+    return Parsed(units, lambda: join_tokens(tokens))
 
 
 def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> list[int]:
-    """Where each character of a token's content stands in the text, and the end; or nothing."""
+    """The place in the text of each character of a token's content, and the end; or nothing."""
     places: list[int] = []
     first, last = token.map or (0, 0)
-    lines = token.content.split("\n")
-    for i, line in enumerate(lines):
-        row = first + i
-        start = max(end, offsets[min(row, last - 1)])
-        stop = offsets[min(row, last - 1) + 1]
-        at = text.find(line, start, stop)
-        step = 1
-        if at < 0:  # in a cell of a table a bar has a backslash
-            at, step = text.find(line.replace("|", "\\|"), start, stop), 2
-        if at < 0:
+    for row, line in enumerate(token.content.split("\n"), first):
+        row = min(row, last - 1)
+        start, stop, step = max(end, offsets[row]), offsets[row + 1], 1
+        place = text.find(line, start, stop)
+        if place < 0:  # in a cell of a table a bar has a backslash
+            place, step = text.find(line.replace("|", "\\|"), start, stop), 2
+        if place < 0:
             return []
-        for char in line:
-            places.append(at)
-            at += step if char == "|" else 1
-        places.append(at)
-        end = at
-    places[-1] = end
+        steps = (step if char == "|" else 1 for char in line)
+        places += itertools.accumulate(steps, initial=place)
+        end = places[-1]
     return places
 
 
-def _inline(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
-    """The inside of a paragraph; as one text, if a part is not where it should be."""
+def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
+    """The tokens of a paragraph; one text, if a part is not where it should be."""
     content = token.content
     tokens: list[Token] = []
     end = 0
-    for kind, name, start, stop, said in _spans(token.children or [], content):
+    for kind, name, start, stop, decoded in _spans(token.children or [], content):
         if start < end or stop < start:
             return [Token(text[places[0] : places[-1]], "text", decoded=content)]
         source = text[places[end] : places[stop]]
         if kind == "text" and tokens and tokens[-1].kind == "text":
             tokens[-1].source += source
-            tokens[-1].decoded = (tokens[-1].decoded or "") + said
+            tokens[-1].decoded = (tokens[-1].decoded or "") + decoded
         else:
-            tokens.append(Token(source, kind, name, said))
+            tokens.append(Token(source, kind, name, decoded))
         end = stop
     tail = text[places[end] : places[-1]]
     return [*tokens, Token(tail, "block")] if tail else tokens
@@ -208,38 +189,38 @@ def _inline(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]
 def _spans(
     children: "list[MarkdownToken]", content: str
 ) -> Iterator[tuple[str, str, int, int, str]]:
-    """Each part: its kind and name, where it is (the end before the start: nowhere), its text."""
+    """Yield the kind, name, start, end (before the start: not found) and text of each part."""
     end = 0
     following = iter(children)
     for child in following:
-        kind, said, start = "text", child.content, end
+        kind, decoded, start = "text", child.content, end
         name = child.type.removesuffix("_open").removesuffix("_close")
         if child.markup == "autolink":
             next(following), next(following)  # its text and its end
             kind, end = "kept", content.find(">", end) + 1
         elif child.type in ("text", "text_special"):
-            source = child.markup if child.type == "text_special" else said
+            source = child.markup if child.type == "text_special" else decoded
             start = content.find(source, end)
             end = start + len(source) if start >= 0 else -1
         elif child.type in ("softbreak", "hardbreak"):
-            end = _end(_BREAK, content, end)
+            end = _match_end(_BREAK, content, end)
             line = content.rfind("\n", 0, start) + 1
             is_own = _LINE.match(content, end) or _BOXED.match(content, line)
             is_own = is_own or _OWN.match(content, end) or _OWN.match(content, line)
             is_text = child.type == "softbreak" and not is_own
-            kind, said = ("text", " ") if is_text else ("block", "")
+            kind, decoded = ("text", " ") if is_text else ("block", "")
         elif child.type in _STAYING:
-            kind, end = "kept", _end(_STAYING[child.type], content, end)
-        elif child.type in ("html_inline", "stays"):
-            kind, end = "kept", end + len(said)
+            kind, end = "kept", _match_end(_STAYING[child.type], content, end)
+        elif child.type in ("html_inline", "verbatim"):
+            kind, end = "kept", end + len(decoded)
         elif child.type == "link_close":
-            kind, end = "close", _end(_LINK_END, content, end)
+            kind, end = "close", _match_end(_LINK_END, content, end)
         else:
             kind, end = "close" if child.nesting < 0 else "open", end + len(child.markup or "[")
-        if child.type != "text" or said:
-            yield kind, name, start, end, said
+        if child.type != "text" or decoded:
+            yield kind, name, start, end, decoded
 
 
-def _end(pattern: re.Pattern[str], content: str, start: int) -> int:
+def _match_end(pattern: re.Pattern[str], content: str, start: int) -> int:
     match = pattern.match(content, max(0, start))
     return match.end() if match else -1

@@ -1,5 +1,6 @@
 """Jupyter notebooks: their Markdown cells; code, outputs, metadata and the JSON's form stay."""
 
+import functools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -7,46 +8,42 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import markdown
-from transformer.documents.passages import Options, Parsed, Unit
+from transformer.documents.edits import TextEdits
+from transformer.documents.passages import Options, Parsed
 from transformer.documents.values import JSONObject, JSONString, decode_json
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """The Markdown cells of a notebook of nbformat 4."""
+    """Parse the Markdown cells of a notebook of nbformat 4; UserError for another one."""
     root = decode_json(text)
     cells: Any = dict(root).get("cells") if isinstance(root, JSONObject) else None
     if not isinstance(cells, list):
         raise UserError("expected a notebook of nbformat 4 with cells")
-    units: list[Unit] = []
-    read = list[tuple[list[JSONString], str, Callable[[], str]]]()
+    edits = TextEdits(text)
+    is_ascii = "\\u" in text and text.isascii()
     for cell in (dict(cell) for cell in cells if isinstance(cell, JSONObject)):
         source: Any = cell.get("source", "")
         lines = [source] if isinstance(source, JSONString) else source
         is_sound = isinstance(lines, list) and all(isinstance(line, JSONString) for line in lines)
         if cell.get("cell_type") == "markdown" and is_sound and lines:
             parsed = markdown.parse("".join(lines), options)
-            units += parsed.units
-            read.append((lines, "".join(lines), parsed.render))
-    is_ascii = "\\u" in text and text.isascii()
-
-    def written() -> str:
-        parts, end = list[str](), 0
-        for lines, source, finish in read:
-            if (said := finish()) != source:
-                parts += [text[end : lines[0].start], _strings(text, lines, said, is_ascii)]
-                end = lines[-1].stop
-        return "".join([*parts, text[end:]])
-
-    return Parsed(units, written)
+            edits.units += parsed.units
+            render = functools.partial(_render, text, lines, parsed.render, is_ascii)
+            edits.replace(lines[0].start, lines[-1].stop, render)
+    return edits.parsed()
 
 
-def _strings(text: str, lines: Sequence[JSONString], said: str, is_ascii: bool) -> str:
-    """A cell's source as it was written: one string, or a list of lines."""
+def _render(
+    text: str, lines: Sequence[JSONString], render: Callable[[], str], is_ascii: bool
+) -> str:
+    """Write a cell's source as it was written: one string, or a list of lines."""
     start, stop = lines[0].start, lines[0].stop
+    if (written := render()) == "".join(lines):
+        return text[start : lines[-1].stop]
     before = text[max(0, start - 999) : start]
     if before.rstrip().endswith(":"):
-        return json.dumps(said, ensure_ascii=is_ascii)
+        return json.dumps(written, ensure_ascii=is_ascii)
     between = text[stop : lines[1].start] if lines[1:] else "," + before[len(before.rstrip()) :]
-    return between.join(json.dumps(line, ensure_ascii=is_ascii) for line in _LINES.findall(said))
+    return between.join(json.dumps(line, ensure_ascii=is_ascii) for line in _LINES.findall(written))

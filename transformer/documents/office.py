@@ -5,25 +5,15 @@ columns, lists of allowed values), what was deleted, equations, masters and layo
 properties of a file (but a book's title), files in files, the language for the spelling check.
 """
 
-import functools
 import io
-import itertools
 import re
 import zipfile
-from collections.abc import Callable, Mapping
 
 from transformer.config import UserError
-from transformer.documents import html
-from transformer.documents.passages import (
-    Options,
-    Parsed,
-    bytes_parser,
-    unescape,
-)
-from transformer.documents.runs import runs_of
+from transformer.documents import html, runs
+from transformer.documents.passages import BytesParser, Options, Parsed, bytes_parser, unescape
 
 MAX_MEMBERS = 10_000
-Part = Callable[[bytes, Options], Parsed[bytes]]
 _WORD = re.compile(
     r"word/(document|(header|footer)\d*|footnotes|endnotes|comments|(charts|diagrams)/\w+)\.xml"
 )
@@ -35,7 +25,7 @@ _SHEETS = re.compile(
 _COLUMN = re.compile(rb'<tableColumn\b[^<>]*?\sname="([^"<>]*+)"')
 _ODT = re.compile(r"(content|styles)\.xml")
 _PAGES = re.compile(r".*\.(xhtml|html?|ncx|opf)", re.IGNORECASE)
-_TEXT_LANGUAGE = html.MarkupRules(
+_TEXT_RULES = html.MarkupRules(
     inline=frozenset({"text:span", "text:a"}),
     untranslatable=frozenset({"text:s", "text:bookmark", "text:bookmark-start", "text:sequence",
                     "text:bookmark-end", "text:soft-page-break", "text:page-number", "text:date",
@@ -61,39 +51,42 @@ _BOOK = html.MarkupRules(
 )
 
 
-def _archive(name: re.Pattern[str], part: Part, needs: str) -> Part:
-    """A reader of archives: the members with such a name have texts, all others stay."""
+def _archive(name: re.Pattern[str], parse: BytesParser, needs: str) -> BytesParser:
+    """Return a parser of ZIP archives whose members with such a name have texts; the others stay.
 
-    def opened(content: bytes, options: Options) -> Parsed[bytes]:
+    It raises UserError for an archive without the member `needs`.
+    """
+
+    def parse_archive(content: bytes, options: Options) -> Parsed[bytes]:
         members = _members(content, options.max_bytes)
         if not any(entry.filename == needs for entry, _ in members):
             raise UserError(f"expected {needs} in the file, got none of that name")
         parts = {
-            entry.filename: part(data, options)
+            entry.filename: parse(data, options)
             for entry, data in members
             if name.fullmatch(entry.filename)
         }
 
-        def finish() -> bytes:
-            written = io.BytesIO()
-            with zipfile.ZipFile(written, "w") as archive:
+        def render() -> bytes:
+            output = io.BytesIO()
+            with zipfile.ZipFile(output, "w") as archive:
                 for entry, data in members:
-                    has_texts = entry.filename in parts
-                    archive.writestr(entry, parts[entry.filename].render() if has_texts else data)
-            return written.getvalue()
+                    part = parts.get(entry.filename)
+                    archive.writestr(entry, part.render() if part else data)
+            return output.getvalue()
 
         # Excel asks for a repair where a column of a table is not named as its head says.
         tables = [data for entry, data in members if entry.filename.startswith("xl/tables/")]
         heads = {head for data in tables for head in _COLUMN.findall(data)}
         names = {unescape(head.decode()).strip() for head in heads}
-        units = itertools.chain.from_iterable(parsed.units for parsed in parts.values())
-        return Parsed([unit for unit in units if unit[0].text not in names], finish)
+        units = (unit for part in parts.values() for unit in part.units)
+        return Parsed([unit for unit in units if unit[0].text not in names], render)
 
-    return opened
+    return parse_archive
 
 
 def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, bytes]]:
-    """What is in an archive; UserError where it is too large or not as office programs write it."""
+    """Return the members of an archive; UserError if it is too large, locked or odd."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
         size = sum(entry.file_size for entry in entries)
@@ -115,12 +108,8 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
         return members
 
 
-def _marked_up(rules: html.MarkupRules) -> Part:
-    return bytes_parser(functools.partial(html.parse, rules=rules))
-
-
-def _in_target(text: str, options: Options, name: str) -> str:
-    """A book whose element of this name tells the language of the translation."""
+def _with_target(text: str, options: Options, name: str) -> str:
+    """Return a book whose element of this name names the target language, if it has the source."""
     if not options.target:
         return text
     own = rf"(<{name}\b[^<>]*+>\s*+){re.escape(options.source)}(?:-[\w-]++)?(?=[<\s])"
@@ -128,23 +117,22 @@ def _in_target(text: str, options: Options, name: str) -> str:
 
 
 def fiction_book(text: str, options: Options) -> Parsed[str]:
-    """The titles and paragraphs of a FictionBook."""
-    return html.parse(_in_target(text, options, "lang"), options, _BOOK)
+    """Parse a FictionBook; UserError for XML that declares entities."""
+    return html.parse(_with_target(text, options, "lang"), options, _BOOK)
 
 
 def _page_or_contents(text: str, options: Options) -> Parsed[str]:
-    text = _in_target(text, options, "dc:language")
+    text = _with_target(text, options, "dc:language")
     is_page = re.search(r"<html[\s>]", text[:10_000], re.IGNORECASE)
     return html.parse(text, options, html.XHTML if is_page else _CONTENTS)
 
 
-_open_document = _archive(_ODT, _marked_up(_TEXT_LANGUAGE), "content.xml")
-OFFICE: Mapping[str, Part] = {
-    ".docx": _archive(_WORD, runs_of, "word/document.xml"),
-    ".pptx": _archive(_SLIDES, runs_of, "ppt/presentation.xml"),
-    ".xlsx": _archive(_SHEETS, runs_of, "xl/workbook.xml"),
-    ".odt": _open_document,
-    ".odp": _open_document,
-    ".ods": _open_document,
-    ".epub": _archive(_PAGES, bytes_parser(_page_or_contents), "META-INF/container.xml"),
-}
+def _open_document(text: str, options: Options) -> Parsed[str]:
+    return html.parse(text, options, _TEXT_RULES)
+
+
+docx = _archive(_WORD, runs.parse, "word/document.xml")
+pptx = _archive(_SLIDES, runs.parse, "ppt/presentation.xml")
+xlsx = _archive(_SHEETS, runs.parse, "xl/workbook.xml")
+open_document = _archive(_ODT, bytes_parser(_open_document), "content.xml")
+epub = _archive(_PAGES, bytes_parser(_page_or_contents), "META-INF/container.xml")

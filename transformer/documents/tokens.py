@@ -1,7 +1,7 @@
 """HTML and XML as tokens, by one linear scan that keeps every byte; and the attributes of tags."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -10,7 +10,8 @@ from transformer.text.spans import Span
 
 # Possessive repeats, and an end of the scan where an end is missing, keep it linear.
 _ATTRIBUTE = r"""(?:=?+[^\s/>=]++|=)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+"""
-TAG = re.compile(rf"<(?P<slash>/?)(?P<name>[A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
+_TAG = rf"<(?P<slash>/?)(?P<name>[%s][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>"
+TAG = re.compile(_TAG % "A-Za-z")
 _PARSED = re.compile(
     r"""(?P<name>=?+[^\s/>=]++|=)(?P<is>\s*+=\s*+)?+"""
     r"""(?P<value>(?(is)(?:"[^"]*+"|'[^']*+'|[^\s>]*+)))"""
@@ -20,16 +21,23 @@ TEMPLATE = (
     r"\{{2,3}[^{}]*+\}{2,3}|\{%(?:[^%{]++|%(?!\})|\{(?!%))*+%\}|\{#[^{}#]++#\}"
     r"|<%(?:[^%<]++|%(?!>)|<(?!%))*+%>"
 )
-_HTML_PIECE, _XML_PIECE = (
-    re.compile(
-        rf"(?P<kept>{template}"
-        rf"|(?s:<!--(?:-?>|.*?--!?>)|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
-        rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![A-Za-z/!?])))++)|(?P<tag>{TAG.pattern})"
-        r"|(?P<block><(?!/?[A-Za-z]|!--|!\[CDATA\[|\?)[^>]*+>)"
-    )
-    for cdata, instruction, template in ((">", ">", TEMPLATE), (r"\]\]>", r"\?>", r"(?!)"))
-)
 TEMPLATES = re.compile(f"({TEMPLATE})")
+
+
+def _pattern(
+    letter: str, comment: str, cdata: str, instruction: str, template: str
+) -> re.Pattern[str]:
+    """The pattern of a token: how names begin, what ends a comment and the like, templates."""
+    return re.compile(
+        rf"(?P<kept>{template}|(?s:<!--(?:{comment})|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
+        rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![{letter}/!?])))++)"
+        rf"|(?P<tag>{_TAG % letter})"
+        rf"|(?P<block><(?!/?[{letter}]|!--|!\[CDATA\[|\?)[^>]*+>)"
+    )
+
+
+_HTML = _pattern("A-Za-z", "-?>|.*?--!?>", ">", ">", TEMPLATE)
+_XML = _pattern(r"A-Za-z_:\x80-\U0010ffff", ".*?-->", r"\]\]>", r"\?>", "(?!)")
 _NAME = re.compile(r"</?[^\s/>]*+")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
          "track", "wbr"}  # fmt: skip
@@ -39,12 +47,13 @@ _RAW = _RAW_XML | {"textarea", "title", "xmp", "iframe", "noembed", "noframes"}
 
 @dataclass(slots=True)
 class Token:
-    """A piece of the source: text, a tag (open, close, empty) or what stays (kept, block)."""
+    """A piece of a file: text, a tag (open, close, empty) or what stays (kept, block)."""
 
     source: str
     kind: str
     name: str = ""
     decoded: str | None = None  # what a text says, if not its source with entities replaced
+    render: Callable[[], str] | None = None  # what is written instead of the source
 
     @property
     def text(self) -> str:
@@ -52,10 +61,15 @@ class Token:
         return unescape(self.source) if self.decoded is None else self.decoded
 
 
+def join_tokens(tokens: Iterable[Token]) -> str:
+    """Return what tokens write."""
+    return "".join(token.render() if token.render else token.source for token in tokens)
+
+
 def tokenize(text: str, is_xml: bool) -> Iterator[Token]:
-    """The tokens of a text, whose sources joined are the text."""
+    """Yield the tokens of a text, whose sources joined are the text."""
     place = 0
-    while match := (_XML_PIECE if is_xml else _HTML_PIECE).match(text, place):
+    while match := (_XML if is_xml else _HTML).match(text, place):
         source, kind, place = match.group(), match.lastgroup or "", match.end()
         if kind != "tag":
             is_text = is_xml and source.startswith("<![CDATA[")
@@ -77,18 +91,20 @@ def tokenize(text: str, is_xml: bool) -> Iterator[Token]:
 
 
 def attribute_spans(tag: str) -> dict[str, Span]:
-    """Names in small letters and where their values stand, with their quotes; the first counts."""
+    """Return lowercase names of attributes and the spans of their values, quotes included.
+
+    Of attributes with the same name the first counts.
+    """
     start = _NAME.match(tag)
-    match = _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1)
     spans: dict[str, Span] = {}
-    for attribute in match:
+    for attribute in _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1):
         if attribute["is"]:
             spans.setdefault(attribute["name"].lower(), attribute.span("value"))
     return spans
 
 
 def attribute_values(tag: str) -> dict[str, str]:
-    """The attributes of a tag, or of what begins with one, that have a value."""
+    """Return the attributes with a value of a tag, or of the tag that a text begins with."""
     tag = match.group() if (match := TAG.match(tag)) else tag
     return {
         name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
@@ -97,7 +113,7 @@ def attribute_values(tag: str) -> dict[str, str]:
 
 
 def replace_attributes(tag: str, values: Mapping[str, str]) -> str:
-    """A tag with other values of attributes that it has."""
+    """Return a tag with other values of attributes that it has."""
     parts, end = list[str](), 0
     for name, (a, b) in attribute_spans(tag).items():
         if name in values:

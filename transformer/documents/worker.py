@@ -1,8 +1,8 @@
-"""Files from strangers, read and written in processes of their own that may not eat the machine.
+"""Files of strangers, parsed and written in processes with limits of memory and computing time.
 
-A process has limits of memory and of computing time; one that meets them is ended, and what it
-read is refused in one line. What comes back from it is plain JSON or the bytes of a file. It keeps
-nothing between two requests: a file is read once for its passages and once more to be written.
+A process that meets a limit is ended, and its file is refused in one line. What comes back from a
+process is plain JSON or the bytes of a file. It keeps nothing between two requests: a file is
+parsed once for its passages and once more to be written.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -29,64 +29,66 @@ from transformer.text.markup import MarkedText
 
 N_PROCESSES = 2
 SECONDS, MEMORY = 10.0, 2**30  # of computing for one request; of all that a process holds
-REUSED, LARGE = 200, 2**28  # requests, and bytes ever held, after which a process is ended
-IDLE = 60.0  # seconds without work, after which it is ended
-PATIENCE = 60.0  # seconds by the clock, on a busy machine, with the start of a process
+MAX_REQUESTS, MAX_PEAK = 200, 2**28  # requests, and bytes ever held, after which a process exits
+IDLE_TIMEOUT = 60.0  # seconds without work, after which it exits
+REPLY_TIMEOUT = 60.0  # seconds by the clock, on a busy machine, with the start of a process
 
 
-class Workers:
-    """Processes that read and write files; they are started when first needed."""
+class WorkerPool:
+    """Processes that parse and write files; they are started when first needed."""
 
     def __init__(
         self,
         n: int = N_PROCESSES,
         seconds: float = SECONDS,
         memory: int = MEMORY,
-        idle: float = IDLE,
+        idle: float = IDLE_TIMEOUT,
     ) -> None:
-        """`n` at once, each with its limits, ended after `idle` seconds without work."""
+        """`n` processes, each with its limits, which exit after `idle` seconds without work."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
-        self._idle: queue.LifoQueue[Process] = queue.LifoQueue()
+        self._idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for _ in range(n):
-            self._idle.put(Process(__name__, str(memory), str(idle)))
+            self._idle.put(WorkerProcess(__name__, str(memory), str(idle)))
 
     async def read(
         self, content: bytes | str, suffix: str, options: Options
     ) -> PickledList[Passage]:
-        """The passages of a file; UserError for one that cannot be read within the limits."""
+        """Return the passages of a file; UserError for one that is unsound or meets a limit."""
         reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
         source, target, notes = json.loads((lines := io.BytesIO(reply)).readline())
-        return PickledList(
-            (
-                Passage(text, tuple((a, b) for a, b in marks), tuple(kept))
-                for text, marks, kept in map(json.loads, lines)
-            ),
-            Metadata(source, target, tuple(notes)),
+        passages = (
+            Passage(text, tuple((a, b) for a, b in marks), tuple(placeholders))
+            for text, marks, placeholders in map(json.loads, lines)
         )
+        return PickledList(passages, Metadata(source, target, tuple(notes)))
 
     async def write(
-        self, content: bytes | str, suffix: str, options: Options, filled: Iterable[MarkedText]
+        self,
+        content: bytes | str,
+        suffix: str,
+        options: Options,
+        translations: Iterable[MarkedText],
     ) -> bytes:
-        """The same file with its passages translated, read with the same options."""
-        return await asyncio.wrap_future(self.submit(content, suffix, options, filled))
+        """Return the same file with the translations of its passages, parsed with `options`."""
+        return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
 
     def submit(
         self,
         content: bytes | str,
         suffix: str,
         options: Options,
-        filled: Iterable[MarkedText] | None,
+        translations: Iterable[MarkedText] | None,
     ) -> "Future[bytes]":
-        """Passages, a line of JSON each, or the file; waits for its turn in a thread of its own."""
+        """Return the future passages, a line of JSON each, or with translations the future file."""
         formats.get_format(suffix)
-        job = (content, suffix, asdict(options), filled, self._seconds)
-        return self._threads.submit(self._done, pickle.dumps(job))
+        request = (content, suffix, asdict(options), translations, self._seconds)
+        return self._threads.submit(self._request, pickle.dumps(request))
 
-    def _done(self, job: bytes) -> bytes:
+    def _request(self, request: bytes) -> bytes:
         process = self._idle.get()
         try:
-            reply = process.ask(job, PATIENCE)
+            reply = process.request(request, REPLY_TIMEOUT)
         finally:
             self._idle.put(process)
         if reply is None:
@@ -94,55 +96,54 @@ class Workers:
                 f"expected a file that is read within {self._seconds:g} seconds of computing and "
                 f"{self._memory >> 20} MiB, got one that needs more"
             )
-        kind, more = reply[:1], reply[1:]
-        if kind == b"e":
-            raise UserError(more.decode(errors="replace"))
-        return more
+        if reply[:1] == b"e":
+            raise UserError(reply[1:].decode(errors="replace"))
+        return reply[1:]
 
-    def tidy(self) -> None:
-        """Forgets the processes that have ended themselves."""
-        free = list[Process]()
+    def reap(self) -> None:
+        """Wait for the processes that have exited."""
+        idle = list[WorkerProcess]()
         with contextlib.suppress(queue.Empty):
             while True:
-                free.append(self._idle.get_nowait())
-        for process in free:
-            process.tidy()
+                idle.append(self._idle.get_nowait())
+        for process in idle:
+            process.reap()
             self._idle.put(process)
 
     def close(self) -> None:
-        """Ends the processes, after what they do."""
+        """Kill the processes, once they have answered."""
         self._threads.shutdown()
         while not self._idle.empty():
-            self._idle.get().end()
+            self._idle.get().kill()
 
 
-class Process:
+class WorkerProcess:
     """A module run as a process, which answers at the socket whose number is its first argument.
 
-    It is started when there is work for it; it may end itself, with code 0, when there is none.
+    It is started when there is work for it; it may exit, with code 0, when there is none.
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._module, self._arguments = module, arguments
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, job: bytes, seconds: float) -> bytes | None:
-        """The reply, or None if there is none within the time or before the process ends."""
+    def request(self, request: bytes, timeout: float) -> bytes | None:
+        """Return the reply; None if there is none within the time or the process ends."""
         is_new = self._process is None or self._process.poll() is not None
         if is_new:
             self._start()
         try:
-            self._connection.send_bytes(job)
-            if self._connection.poll(seconds):
+            self._connection.send_bytes(request)
+            if self._connection.poll(timeout):
                 return self._connection.recv_bytes()
         except (EOFError, OSError):
             if self._process and self._process.wait() == 0 and not is_new:  # it had no work
-                return self.ask(job, seconds)
-        self.end()
+                return self.request(request, timeout)
+        self.kill()
         return None
 
     def _start(self) -> None:
-        self.end()
+        self.kill()
         ours, theirs = socket.socketpair()
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
@@ -155,46 +156,40 @@ class Process:
             )  # fmt: skip
         self._connection = Connection(ours.detach())
 
-    def tidy(self) -> None:
-        """Forgets a process that has ended itself, and the system, too."""
+    def reap(self) -> None:
+        """Wait for the process, if it has exited."""
         if self._process is not None and self._process.poll() is not None:
-            self.end()
+            self.kill()
 
-    def end(self) -> None:
-        """Kills the process, if there is one."""
+    def kill(self) -> None:
+        """Kill the process, if there is one."""
         if self._process is not None:
             self._connection.close()
             self._process.kill()
             self._process.wait()
             self._process = None
-            del self._connection
 
     def __del__(self) -> None:
-        self.end()
+        self.kill()
 
 
-def jobs(connection: Connection, idle: float) -> Iterator[bytes]:
-    """What a process is asked for, until the other side closes or is silent for `idle` seconds."""
+def receive_requests(connection: Connection, idle: float) -> Iterator[bytes]:
+    """Yield requests until the other side closes or is silent for `idle` seconds."""
     with contextlib.suppress(EOFError):
         while connection.poll(idle):
             yield connection.recv_bytes()
 
 
-def _reply(job: bytes) -> bytes:
-    """p and passages, f and a file, or e and why not."""
-    content, suffix, options, filled, _ = pickle.loads(job)
+def _reply(request: bytes) -> bytes:
+    """Return p and passages, f and a file, or e and an error."""
+    content, suffix, options, translations, _ = pickle.loads(request)
     try:
         document = formats.read(content, suffix, Options(**options))
-        if filled is not None:
-            return b"f" + document.write([*filled])
+        if translations is not None:
+            return b"f" + document.write([*translations])
         # A line each: what is read in C at once keeps every other thread from its work.
-        lines = (
-            json.dumps((each.text, each.marks, each.placeholders)) for each in document.passages
-        )
-        about = json.dumps(
-            (document.metadata.source, document.metadata.target, document.metadata.notes)
-        )
-        return b"p" + "\n".join([about, *lines]).encode()
+        lines = ((p.text, p.marks, p.placeholders) for p in document.passages)
+        return b"p" + "\n".join(map(json.dumps, (astuple(document.metadata), *lines))).encode()
     except UserError as error:
         return b"e" + str(error).encode(errors="replace")
     except MemoryError:
@@ -203,26 +198,26 @@ def _reply(job: bytes) -> bytes:
         return f"eexpected a sound file, got {type(error).__name__}".encode()
 
 
-def _most_held() -> int:
-    """Bytes that this process ever held; what getrusage says counts who started it, too."""
+def _peak_memory() -> int:
+    """Return the bytes that this process ever held; getrusage counts its parent, too."""
     status = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(peak[1]) * 1024 if peak else 0
 
 
 def main(connection: Connection, memory: int, idle: float) -> None:
-    """Answers until the other side closes or is silent; the system ends it where a limit is met."""
+    """Answer requests; the system ends the process where a limit is met."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number, job in enumerate(jobs(connection, idle), 1):
+    for number, request in enumerate(receive_requests(connection, idle), 1):
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        seconds = pickle.loads(job)[-1]
+        seconds = pickle.loads(request)[-1]
         soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
-        connection.send_bytes(_reply(job))
-        if number == REUSED or _most_held() > LARGE:
+        connection.send_bytes(_reply(request))
+        if number == MAX_REQUESTS or _peak_memory() > MAX_PEAK:
             return
 
 

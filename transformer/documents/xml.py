@@ -1,4 +1,7 @@
-"""XML files whose every byte stays but for their texts: expat says where each piece stands."""
+"""XML files that keep every byte but their texts: localisation files and memories.
+
+Expat checks that a file is sound; its tokens come from the same scan as those of HTML.
+"""
 
 import functools
 import re
@@ -11,187 +14,124 @@ from transformer.config import UserError
 from transformer.documents import edits, html
 from transformer.documents.html import MarkupRules
 from transformer.documents.passages import Metadata, Parsed, Unit
-from transformer.documents.tokens import Token, attribute_values, replace_attributes, tokenize
+from transformer.documents.tokens import Token, attribute_values, join_tokens, tokenize
 
 CDATA = "<![CDATA[", "]]>"
-_has_bare = functools.lru_cache(maxsize=1)(re.compile(r"&(?!#?\w+;)").search)
+_has_bare_ampersand = functools.lru_cache(maxsize=1)(re.compile(r"&(?!#?\w+;)").search)
 
 
-def tokens_of(text: str) -> list[Token]:
-    """The pieces of a file, whose sources joined are the text; UserError where it is not sound."""
-    content, parser = text.encode(errors="surrogatepass"), expat.ParserCreate("utf-8")
-    begun: list[tuple[int, str, str]] = []  # where, kind, name
-    said: dict[int, list[str]] = {}  # of CDATA, by its number
-    inside = [""]  # a document type, or CDATA
+def check_xml(text: str) -> None:
+    """Raise UserError for XML that is not well-formed or that declares entities."""
 
-    def begin(kind: str, name: str = "") -> None:
-        if inside[-1] != "type" and not (kind == "text" == (begun and begun[-1][1])):
-            begun.append((parser.CurrentByteIndex, kind, name))
-
-    def characters(data: str) -> None:
-        if inside[-1] == "cdata":
-            said[len(begun) - 1].append(data)
-        else:
-            begin("text")
-
-    def end(name: str) -> None:
-        place, kind, _ = begun[-1]
-        if kind == "open" and content.endswith(b"/>", place, parser.CurrentByteIndex):
-            begun[-1] = (place, "empty", name)
-        else:
-            begin("close", name)
-
-    def cdata() -> None:
-        begin("cdata")
-        said[len(begun) - 1] = []
-        inside.append("cdata")
-
-    def other(data: str) -> None:
-        begin("block" if data == "<!DOCTYPE" else "text")
-        if data == "<!DOCTYPE":
-            inside.append("type")
-
-    def entity(*args: object) -> None:
+    def refuse_entity(*args: object) -> None:
         raise UserError("expected XML without entities of its own in the file")
 
-    parser.StartElementHandler = lambda name, attributes: begin("open", name)
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.XmlDeclHandler = lambda version, encoding, alone: begin("kept")
-    parser.CommentHandler = lambda data: begin("kept")
-    parser.ProcessingInstructionHandler = lambda target, data: begin("kept")
-    parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = cdata, inside.pop
-    parser.DefaultHandler, parser.EndDoctypeDeclHandler = other, inside.pop
-    parser.EntityDeclHandler = entity
+    parser = expat.ParserCreate("utf-8")
+    parser.EntityDeclHandler = refuse_entity
     try:
-        parser.Parse(content, True)
+        parser.Parse(text.encode(errors="surrogatepass"), True)
     except expat.ExpatError as error:
         raise UserError(f"expected sound XML: {error}") from None
-    ends = [*(place for place, _, _ in begun[1:]), len(content)]
-    return [
-        Token(
-            content[place:end].decode(errors="surrogatepass"), "text", decoded="".join(said[number])
-        )
-        if kind == "cdata"
-        else Token(content[place:end].decode(errors="surrogatepass"), kind, name)
-        for number, ((place, kind, name), end) in enumerate(zip(begun, ends, strict=True))
-    ]
 
 
 class Elements:
-    """The elements of a file, and what is added behind some of them."""
+    """The elements of an XML file, and copies that are inserted behind some of them.
+
+    A place is the index of a token.
+    """
 
     def __init__(self, text: str, rules: MarkupRules) -> None:
+        """UserError for XML that is not well-formed."""
+        check_xml(text)
         self.rules = rules
-        self.tokens = html.merge_untranslatable(tokens_of(text), rules)
+        self.tokens = html.merge_untranslatable(tokenize(text, is_xml=True), rules)
         self.units: list[Unit] = []
         self._ends = html.matching_ends(self.tokens, range(len(self.tokens)))
-        self._added: dict[int, list[Token]] = {}
 
     def find(
         self, *names: str, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, int]]:
-        """Where those with such a name begin and end, but for what is inside of them."""
-        done = start
+        """Yield the places of the tags of elements with such a name, the outermost ones only."""
+        end = start
         for place in range(start, len(self.tokens) if stop is None else stop):
             token = self.tokens[place]
-            if token.name in names and place >= done and token.kind in ("open", "empty"):
-                done = self.end(place)
-                yield place, done
+            if token.name in names and place >= end and token.kind in ("open", "empty"):
+                end = self.end(place)
+                yield place, end
 
     def end(self, start: int) -> int:
-        """Where an element ends."""
+        """Return the place of an element's end tag."""
         return self._ends.get(start, start)
 
     def next_place(self, place: int) -> int:
-        """What follows a token, white space and comments apart."""
-        later = range(place + 1, len(self.tokens))
-        return next((p for p in later if not self._is_between(self.tokens[p])), place)
-
-    @staticmethod
-    def _is_between(token: Token) -> bool:
-        return not token.source.strip() or token.source.startswith("<!--")
+        """Return the place of the next token that is neither white space nor a comment."""
+        for later in range(place + 1, len(self.tokens)):
+            source = self.tokens[later].source
+            if source.strip() and not source.startswith("<!--"):
+                return later
+        return place
 
     def attributes(self, place: int) -> dict[str, str]:
-        """The attributes of an element, their names in small letters."""
+        """Return the attributes of an element by their lowercase names."""
         return attribute_values(self.tokens[place].source)
 
-    def set(self, place: int, **values: str) -> None:
-        """Gives attributes that an element has other values."""
-        token = self.tokens[place]
-        token.source = replace_attributes(token.source, values)
-
     def source(self, start: int, stop: int) -> str:
-        """The sources of some tokens."""
+        """Return the source of some tokens."""
         return "".join(token.source for token in self.tokens[start:stop])
 
     def clear(self, start: int, stop: int) -> None:
-        """Leaves out some tokens."""
+        """Delete the source of some tokens."""
         for token in self.tokens[start:stop]:
             token.source = ""
 
     def translate(self, start: int, stop: int) -> None:
-        """Translates what stands between two places."""
+        """Translate what is between two places."""
         pieces = []
-        for place in range(start, stop):
-            inside = _inside(self.tokens[place])
+        for token in self.tokens[start:stop]:
+            inside = _cdata_tokens(token)
             if inside:
-                self.clear(place, place + 1)
-                self._added[place] = inside
-            pieces += inside or [self.tokens[place]]
+                token.render = functools.partial(join_tokens, inside)
+            pieces += inside or [token]
         self.units += text_units(pieces, self.rules) or html.extract_units(pieces, self.rules)
 
     def insert_copy(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
     ) -> list[Token]:
-        """Puts a copy of tokens behind a place, and something around it."""
+        """Insert a copy of tokens behind a place, between two texts; return the copy."""
         copies = [
             piece
             for token in self.tokens[first:stop]
-            for piece in _inside(token) or [replace(token)]
+            for piece in _cdata_tokens(token) or [replace(token)]
         ]
-        self._added[place] = [Token(before, "block"), *copies, Token(behind, "block")]
+        token = self.tokens[place]
+        token.render = lambda: token.source + before + join_tokens(copies) + behind
         return copies
 
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
-        """The passages, and the file with what was added."""
-        return Parsed(
-            self.units,
-            lambda: "".join(
-                written.source
-                for place, token in enumerate(self.tokens)
-                for written in (token, *self._added.get(place, ()))
-            ),
-            metadata,
-        )
+        """Return the units, and the file with their translations."""
+        return Parsed(self.units, lambda: join_tokens(self.tokens), metadata)
 
 
-def _inside(token: Token) -> list[Token]:
-    """The pieces of a CDATA section with tags in it, as of a page; else none."""
-    if token.decoded is None:
+def _cdata_tokens(token: Token) -> list[Token]:
+    """The tokens of a CDATA section that holds HTML; else none."""
+    if token.kind != "text" or not token.source.startswith(CDATA[0]):
         return []
     inside = [*tokenize(token.source[len(CDATA[0]) : -len(CDATA[1])], is_xml=False)]
-    is_page = any(piece.kind != "text" for piece in inside)
-    return [Token(CDATA[0], "block"), *inside, Token(CDATA[1], "block")] if is_page else []
+    is_html = any(piece.kind != "text" for piece in inside)
+    return [Token(CDATA[0], "block"), *inside, Token(CDATA[1], "block")] if is_html else []
 
 
 def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
-    """The passages of a text alone, which may be a message or have a letter that chooses it."""
+    """Return the units of a lone text, which may be a message or have an accelerator."""
     if [token.kind for token in tokens] != ["text"]:
         return []
-    source = tokens[0].source
-
-    def say(text: str) -> None:
-        tokens[0].source = source if text == said else rules.escape(text, source)
-
-    said = tokens[0].text
-    return edits.text_units(said, say)
+    return edits.text_units(tokens[0].text, html.text_setter(tokens[0], rules))
 
 
 def escape_text(text: str, source: str) -> str:
-    """A text as XML, in CDATA where that was its source."""
+    """Return a text as XML, in a CDATA section where its source was one."""
     if source.startswith(CDATA[0]) and CDATA[1] not in text:
         return text.join(CDATA)
-    if _has_bare(source):  # only in a CDATA section with tags
+    if _has_bare_ampersand(source):  # only in a CDATA section that holds HTML
         return text.replace("<", "&lt;").replace("]]>", "]]&gt;")
     return escape(text, quote=False)

@@ -15,9 +15,9 @@ import numpy
 
 from transformer.config import Direction, ServeConfig
 from transformer.documents import formats, guess
-from transformer.documents.fill import Part, Said, fill
 from transformer.documents.passages import Options, Passage, PickledList, detect_encoding
-from transformer.documents.worker import Workers
+from transformer.documents.translate import TranslatedSegment, TranslatedText, translate_passages
+from transformer.documents.worker import WorkerPool
 from transformer.serving import schema
 from transformer.serving.attention_maps import TracedTranslation
 from transformer.serving.downloads import Downloads
@@ -48,8 +48,8 @@ class Api:
 
     def __init__(self, service: Service, limits: ServeConfig, metrics: Metrics) -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
-        self._workers = Workers()
-        self._page_workers = Workers(seconds=PAGE_SECONDS)  # no file keeps a page waiting
+        self._workers = WorkerPool()
+        self._page_workers = WorkerPool(seconds=PAGE_SECONDS)  # no file keeps a page waiting
         self._downloads = Downloads()
 
     @property
@@ -147,14 +147,14 @@ class Api:
         filled, warnings = await self._service.fill(passages, langs, options)
         pages, known = [filled], dict[str, Translation]()
 
-        async def candidate(k: int, texts: Sequence[str]) -> list[Said]:
+        async def candidate(k: int, texts: Sequence[str]) -> list[TranslatedText]:
             new = [text for text in dict.fromkeys(texts) if text not in known]
             translated = await self._service.translate(new, langs, n_best, options)
             known.update(zip(new, translated, strict=True))
-            return [Said(known[text].candidates[: k + 1][-1].text) for text in texts]
+            return [TranslatedText(known[text].candidates[: k + 1][-1].text) for text in texts]
 
         for k in range(1, n_best):  # without an alignment: what is marked stays in its place
-            pages.append((await fill(passages, functools.partial(candidate, k)))[0])
+            pages.append((await translate_passages(passages, functools.partial(candidate, k)))[0])
         written = [
             await self._page_workers.write(text, ".html", page_options, page) for page in pages
         ]
@@ -190,8 +190,8 @@ class Api:
                 split_at_marks(passage.text, passage.marks) for passage in passages
             )
         written = await self._workers.write(content, suffix, file_options, filled)
-        notes = await asyncio.to_thread(formats.notes, content, suffix, file_options)
-        written_suffix = formats.FORMATS[suffix].written
+        notes = await asyncio.to_thread(formats.encoding_notes, content, suffix, file_options)
+        written_suffix = formats.FORMATS[suffix].output_suffix
         name = f"{secrets.token_urlsafe(24)}{written_suffix or suffix}"
         title = f"{stem}_{target}{written_suffix or ending}"
         await asyncio.to_thread(self._downloads.put, name, written, title)
@@ -203,7 +203,7 @@ class Api:
         if found is None:
             raise RequestError(404, "no such file: translated files are kept for half an hour")
         content, title = found
-        media_type = formats.FORMATS[PurePosixPath(name).suffix].media
+        media_type = formats.FORMATS[PurePosixPath(name).suffix].content_type
         media_type = media_type.replace("utf-8", detect_encoding(content)[0])
         quoted = urllib.parse.quote(title, safe="")
         return content, media_type, f"attachment; filename*=UTF-8''{quoted}"
@@ -212,8 +212,8 @@ class Api:
         """Free what no present request needs: old files, past glossaries, ended processes."""
         parse_glossary.cache_clear()
         self._service.release_idle()
-        self._workers.tidy()
-        self._page_workers.tidy()
+        self._workers.reap()
+        self._page_workers.reap()
         self._downloads.delete_old()
 
     def close(self) -> None:
@@ -316,7 +316,7 @@ def _safe_name(name: str) -> tuple[str, str]:
     return path.stem.lstrip(".") or "file", path.suffix.lower()
 
 
-def _n_numbers(part: Part) -> int:
+def _n_numbers(part: TranslatedSegment) -> int:
     """Return how many numbers the answer has of a part."""
     if part.aligned is None:
         return 0
@@ -324,7 +324,7 @@ def _n_numbers(part: Part) -> int:
     return len(part.aligned.source_ids) * len(part.aligned.target_ids) + n_maps
 
 
-def _part_json(part: Part) -> schema.Part:
+def _part_json(part: TranslatedSegment) -> schema.Part:
     """Return a part of a text as JSON values and, for the encoder to write by rows, arrays."""
     aligned = part.aligned
     answer: schema.Part = {

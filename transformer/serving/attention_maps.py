@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
-from transformer.documents.worker import IDLE, Process, jobs
+from transformer.documents.worker import IDLE_TIMEOUT, WorkerProcess, receive_requests
 from transformer.explain.alignment import AlignedTranslation
 from transformer.serving.errors import RequestError
 from transformer.translation.directions import Directions
@@ -46,7 +46,7 @@ class AttentionMaps:
 
     def __init__(self, directions: Directions) -> None:
         self._models = (*directions.folders.items(),), directions.device, directions.compute_type
-        self._process = Process("transformer.serving.attention_maps")
+        self._process = WorkerProcess("transformer.serving.attention_maps")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maps")
 
     async def trace(
@@ -57,7 +57,7 @@ class AttentionMaps:
         UserError for what the model cannot take at once, RequestError 503 if the process fails.
         """
         job = pickle.dumps((self._models, langs, sentence, tuple(prefix), decode))
-        reply = await asyncio.wrap_future(self._thread.submit(self._process.ask, job, PATIENCE))
+        reply = await asyncio.wrap_future(self._thread.submit(self._process.request, job, PATIENCE))
         if reply is None:
             raise RequestError(503, "no attention maps could be made: try again later", 5.0)
         result = pickle.loads(reply)
@@ -67,12 +67,12 @@ class AttentionMaps:
 
     def release_idle(self) -> None:
         """Forget the process if it has ended itself."""
-        self._thread.submit(self._process.tidy)
+        self._thread.submit(self._process.reap)
 
     def close(self) -> None:
         """End the process when its present job is done."""
         self._thread.shutdown(cancel_futures=True)
-        self._process.end()
+        self._process.kill()
 
 
 @functools.lru_cache(maxsize=1)
@@ -99,7 +99,7 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 def main(connection: Connection) -> None:
     """Answer jobs until the other side closes or is silent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
-    for job in jobs(connection, IDLE):
+    for job in receive_requests(connection, IDLE_TIMEOUT):
         connection.send_bytes(pickle.dumps(_reply(job)))
 
 

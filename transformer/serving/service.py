@@ -7,8 +7,13 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from transformer.config import DecodeConfig, Direction
-from transformer.documents.fill import Filled, Part, aligned_parts, fill
 from transformer.documents.passages import Passage
+from transformer.documents.translate import (
+    TranslatedPassages,
+    TranslatedSegment,
+    align_segments,
+    translate_passages,
+)
 from transformer.explain.alignment import Alternative, align, alternatives
 from transformer.serving.attention_maps import AttentionMaps
 from transformer.serving.errors import RequestError
@@ -102,9 +107,9 @@ class Service:
 
     async def fill(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
-    ) -> Filled:
+    ) -> TranslatedPassages:
         """Return the translations of a file's passages, their markup in place; and warnings."""
-        return await fill(
+        return await translate_passages(
             passages,
             lambda texts: self.translate(texts, langs, options=options),
             lambda text: self.inspect(text, langs, options=options),
@@ -117,7 +122,7 @@ class Service:
         max_inspected: int = sys.maxsize,
         options: TextOptions = DEFAULT_OPTIONS,
         with_maps: bool = False,
-    ) -> list[Part]:
+    ) -> list[TranslatedSegment]:
         """Return the sentences of a text aligned with their translations, and what is between.
 
         Sentences after the first `max_inspected` are only translated. With maps, the alignment of
@@ -131,20 +136,20 @@ class Service:
             inspected = [await self._add_maps(part, langs) for part in inspected]
         translated = await self._submit(("translate", langs, self._decode), rest)
         inspected += [
-            Part(sentence.text, translation.text, None, translation.warnings)
+            TranslatedSegment(sentence.text, translation.text, None, translation.warnings)
             for sentence, translation in zip(rest, translated, strict=True)
         ]
         parts = iter(inspected)
         return [
-            next(parts) if segment.is_sentence else Part(segment.text, segment.text)
+            next(parts) if segment.is_sentence else TranslatedSegment(segment.text, segment.text)
             for segment in layout.segments
         ]
 
     async def continue_after(
         self, sentence: str, langs: Direction, prefix: Sequence[int], *, with_maps: bool = False
-    ) -> Part:
+    ) -> TranslatedSegment:
         """Translate a sentence so that its translation begins with the ids of `prefix`."""
-        part: Part = await self._submit_prefix("inspect", sentence, langs, prefix)
+        part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)
         return await self._add_maps(part, langs, prefix) if with_maps else part
 
     async def alternatives(
@@ -155,7 +160,9 @@ class Service:
         words = await self._submit_prefix("alternatives", sentence, langs, prefix)
         return words
 
-    async def _add_maps(self, part: Part, langs: Direction, prefix: Sequence[int] = ()) -> Part:
+    async def _add_maps(
+        self, part: TranslatedSegment, langs: Direction, prefix: Sequence[int] = ()
+    ) -> TranslatedSegment:
         if part.aligned is None:
             return part
         traced = await self._maps.trace(langs, part.text, prefix, self._decode)
@@ -179,17 +186,17 @@ class Service:
         translator = self.directions.unguarded(langs)
         return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
 
-    def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[Part]:
+    def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[TranslatedSegment]:
         """Align sentences; one that the model does not take at once is only translated."""
         translator = self.directions.unguarded(langs)
         whole = [item.sentence for item in items if not item.prefix]
         translated = self.directions.translator(langs).translate_segments(whole, self._decode)
-        aligned = iter(aligned_parts(translator, whole, translated, self._decode))
+        aligned = iter(align_segments(translator, whole, translated, self._decode))
         parts = []
         for item in items:
             if item.prefix:
                 (found,) = align(translator, [item.sentence.text], item.prefix, self._decode)
-                parts.append(Part(found.source, found.target, found))
+                parts.append(TranslatedSegment(found.source, found.target, found))
             else:
                 parts.append(next(aligned))
         return parts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.config import DecodeConfig
-from transformer.documents.fill import Part, inspect_text, translate_file
+from transformer.documents.translate import TranslatedSegment, inspect_text, translate_file
 from transformer.translation.translator import Translator
 
 PAGE = b"<p>el <b>gato</b> negro. la <i>casa. el</i> perro</p>"
@@ -14,7 +14,7 @@ def test_marks_are_found_by_looking_into_each_sentence(random_checkpoint: Path) 
     translator = Translator.load(random_checkpoint)
     asked: list[str] = []
 
-    def inspect(text: str) -> Sequence[Part]:
+    def inspect(text: str) -> Sequence[TranslatedSegment]:
         asked.append(text)
         return inspect_text(translator, translator, text, DecodeConfig())
 
@@ -32,7 +32,7 @@ def test_marks_are_found_by_looking_into_each_sentence(random_checkpoint: Path) 
 
 
 def test_a_sentence_that_the_guard_changed_is_translated_around_its_marks() -> None:
-    part = Part("el gato", "THE CAT")
+    part = TranslatedSegment("el gato", "THE CAT")
     written = translate_file(
         b"el <b>gato</b>",
         "a.html",

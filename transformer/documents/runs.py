@@ -138,12 +138,13 @@ def _header_units(element: Any) -> Iterator[Unit]:
             parts.append((None if i % 2 else part, False, Verbatim(part)))
         end += len(part)
 
-    def set_marked(set_part: Setter, marked: MarkedText) -> None:
-        set_part(marked)
+    def set_last(set_marked: Setter, marked: MarkedText) -> None:
+        set_marked(marked)
         element.text = edits.parsed().render()
 
-    for passage, set_part in edits.units:
-        yield passage, functools.partial(set_marked, set_part)
+    yield from edits.units[:-1]
+    for passage, set_marked in edits.units[-1:]:
+        yield passage, functools.partial(set_last, set_marked)
 
 
 @dataclass(slots=True)

@@ -13,8 +13,7 @@ from typing import Any
 from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.passages import Options, Parsed, Unit
-from transformer.documents.tokens import Token
-from transformer.text.markup import MarkedText
+from transformer.documents.tokens import Token, join_tokens
 
 # Macros that pylatexenc does not know, with their arguments.
 _MORE_MACROS = {
@@ -185,15 +184,8 @@ class _Reader:
         reader.walk(inside.nodelist)
         reader.add(stop, "block")
         self.add(stop, "kept")
-        note = self.tokens[-1]
-
-        def set_in_note(setter: Any, marked: MarkedText) -> None:
-            setter(marked)
-            note.source = "".join(token.source for token in reader.tokens)
-
-        self.notes += reader.notes
-        for passage, setter in html.extract_units(reader.tokens, self._rules):
-            self.notes.append((passage, partial(set_in_note, setter)))
+        self.tokens[-1].render = partial(join_tokens, reader.tokens)
+        self.notes += [*reader.notes, *html.extract_units(reader.tokens, self._rules)]
 
     def _skip_arguments(
         self, nodes: Sequence[Any], place: int, stop: int, is_title: bool = False
@@ -223,11 +215,7 @@ def parse(text: str, options: Options) -> Parsed[str]:
     from pylatexenc.latexwalker import LatexWalker, LatexWalkerError
 
     walker = LatexWalker(_mask_code(text), latex_context=_context(), tolerant_parsing=False)
-    rules = html.MarkupRules(
-        inline=frozenset({"mark"}),
-        untranslatable=frozenset(),
-        escape=partial(_escape, text.isascii()),
-    )
+    rules = html.MarkupRules(frozenset({"mark"}), escape=partial(_escape, text.isascii()))
     begin, reader = _PREAMBLE.search(text), _Reader(text, 0, rules)
     start, environment = (begin.end(), "document") if begin else (0, None)
     try:
@@ -241,4 +229,4 @@ def parse(text: str, options: Options) -> Parsed[str]:
         raise UserError(f"expected LaTeX with each brace and environment closed: {what}") from None
     reader.add(len(text), "block")
     units = [*reader.notes, *html.extract_units(reader.tokens, rules)]
-    return Parsed(units, lambda: "".join(token.source for token in reader.tokens))
+    return Parsed(units, partial(join_tokens, reader.tokens))

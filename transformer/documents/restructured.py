@@ -7,11 +7,12 @@ of several lines comes out as one, and the adornments of a title get its length.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from transformer.documents import html
 from transformer.documents.passages import Options, Parsed
-from transformer.documents.tokens import Token
+from transformer.documents.tokens import Token, join_tokens
 
 _LINK = re.compile(r"(`)([^`<]*[^`<\s])(\s*<[^<>]*>`__?)")
 _EMPHASIS = re.compile(r"(\*\*?)([^*\\]+)(\*\*?)")
@@ -26,13 +27,12 @@ def _escape(text: str, source: str) -> str:
     return "\\" + text if _ITEM.match(text) and not _ITEM.match(source) else text
 
 
-_RULES = html.MarkupRules(inline=frozenset({"mark"}), untranslatable=frozenset(), escape=_escape)
+_RULES = html.MarkupRules(frozenset({"mark"}), escape=_escape)
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
     """Parse the passages of a reStructuredText file."""
     tokens: list[Token] = []
-    titles: list[tuple[list[Token], list[Token]]] = []  # with their adornments
     end = 0
     for node, is_title in _text_nodes(text):
         places = _places(text, node.rawsource, end)
@@ -42,25 +42,22 @@ def parse(text: str, options: Options) -> Parsed[str]:
         end = places[-1]
         tokens += [before, *inline]
         if is_title and (under := _UNDERLINE.match(text, end)):
-            adornments = [Token(under[1], "block")]
             if over := _OVERLINE.search(before.source[-len(under[1]) - 99 :]):
-                adornments.append(Token(over[1], "block"))
-                rest = Token(over[0][len(over[1]) :], "block")
                 before.source = before.source.removesuffix(over[0])
-                tokens[-len(inline) : -len(inline)] = [adornments[1], rest]
-            tokens += [Token(text[end : under.start(1)], "block"), adornments[0]]
-            titles.append((inline, adornments))
+                rest = Token(over[0][len(over[1]) :], "block")
+                tokens[-len(inline) : -len(inline)] = [_adornment(over[1], inline), rest]
+            tokens.append(Token(text[end : under.start(1)], "block"))
+            tokens.append(_adornment(under[1], inline))
             end = under.end(1)
     tokens.append(Token(text[end:], "block"))
+    return Parsed([*html.extract_units(tokens, _RULES)], partial(join_tokens, tokens))
 
-    def render() -> str:
-        for inline, adornments in titles:
-            length = len("".join(token.source for token in inline).strip())
-            for line in adornments:
-                line.source = line.source[0] * max(len(line.source), length)
-        return "".join(token.source for token in tokens)
 
-    return Parsed([*html.extract_units(tokens, _RULES)], render)
+def _adornment(line: str, title: list[Token]) -> Token:
+    """Return the line of signs above or below a title, which is as long as it."""
+    return Token(
+        line, "block", render=lambda: line[0] * max(len(line), len(join_tokens(title).strip()))
+    )
 
 
 def _text_nodes(text: str) -> Iterator[tuple[Any, bool]]:

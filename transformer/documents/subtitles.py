@@ -18,6 +18,7 @@ from functools import partial
 from html import escape
 
 from transformer.config import UserError
+from transformer.documents.edits import TextEdits
 from transformer.documents.passages import (
     InlineContent,
     Options,
@@ -68,11 +69,11 @@ _SUB = _Syntax(re.compile(r"(\{[^{}]*\}|(?m:^/))"), re.compile(r"\|"), "|")
 _Cue = tuple[int, int, str]  # where its text begins and ends, its style and speaker
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Speech:
     """What one speaker says in a cue: lines with tags in them, and the tags around it all."""
 
-    index: int  # among the parts of the file
+    written: str
     around: tuple[str, str]
     content: InlineContent[tuple[str, str]]  # marks are pairs of tags, placeholders other tags
     lead: str  # dots, a mark of the speaker or the bracket of a caption
@@ -156,21 +157,20 @@ def parse_microdvd(text: str, options: Options) -> Parsed[str]:
 
 
 def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]:
-    parts, end = list[str](), 0
+    edits = TextEdits(text)
     speeches: list[list[_Speech]] = []  # of each cue
     for start, stop, voice in cues:
-        parts.append(text[end:start])
         speeches.append([])
-        for speech in _split_speakers(text[start:stop], syntax):
-            body = speech
+        for source in _split_speakers(text[start:stop], syntax):
+            body = source
             while (shorter := body.rstrip().removesuffix(syntax.newline)) != body:
                 body = shorter
-            speeches[-1].append(_parse_speech(len(parts), body, syntax, voice))
-            parts += [body, speech[len(body) :]]
-        end = stop
-    parts.append(text[end:])
-    units = [unit for group in _sentences(speeches) for unit in _unit(group, parts, syntax)]
-    return Parsed(units, lambda: "".join(parts))
+            speech = _parse_speech(body, syntax, voice)
+            edits.replace(start, start + len(body), partial(getattr, speech, "written"))
+            speeches[-1].append(speech)
+            start += len(source)
+    units = [unit for group in _sentences(speeches) for unit in _unit(group, syntax)]
+    return Parsed(units, edits.parsed().render)
 
 
 def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
         yield speech
 
 
-def _parse_speech(index: int, text: str, syntax: _Syntax, voice: str) -> _Speech:
+def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
     """Parse lines: tags around all of it stay, and pairs of tags around some of it are marks."""
     pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(text)))
     opened: list[int] = []
@@ -225,7 +225,7 @@ def _parse_speech(index: int, text: str, syntax: _Syntax, voice: str) -> _Speech
             parts.append((unescape(pieces[i]) if syntax.is_vtt else pieces[i], is_marked, tags))
         elif pairs.get(i) != i + 2 and pairs.get(i - 2) != i:
             parts.append((None, False, (pieces[i], "")))
-    return _Speech(index, around, InlineContent(parts), "[" if tail else lead, voice)
+    return _Speech(text, around, InlineContent(parts), "[" if tail else lead, voice)
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
@@ -245,7 +245,7 @@ def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
         yield group
 
 
-def _unit(group: Sequence[_Speech], parts: list[str], syntax: _Syntax) -> Iterator[Unit]:
+def _unit(group: Sequence[_Speech], syntax: _Syntax) -> Iterator[Unit]:
     text = " ".join(speech.text for speech in group)
     if not has_words(text):
         return
@@ -273,7 +273,7 @@ def _unit(group: Sequence[_Speech], parts: list[str], syntax: _Syntax) -> Iterat
                 for line in _rewrap(translation, lines)
             )
             shown = _PLACEHOLDER.sub(lambda m: placeholders.get(unescape(m[0]), (m[0],))[0], shown)
-            parts[speech.index] = speech.around[0] + shown + speech.around[1]
+            speech.written = speech.around[0] + shown + speech.around[1]
 
     yield Passage(text, tuple(marks), tuple(placeholders)), set_marked
 

@@ -1,4 +1,4 @@
-"""Trains a translation model, from the corpus to its own evaluation report.
+"""Train a translation model, from the corpus to an evaluation report.
 
     python scripts/train.py                              a first run of four minutes
     python scripts/train.py --train data/train.tsv       the whole corpus that comes with it
@@ -6,7 +6,7 @@
     python scripts/train.py --fine-tune checkpoints/es-en --train mine.tmx
     accelerate launch --num_processes 2 scripts/train.py ...      the same, on several processes
 
-The same command goes on where a stopped run left off.
+The same command resumes a run that was stopped.
 """
 
 import argparse
@@ -57,38 +57,49 @@ EXAMPLES = {"es": "¿Dónde está la estación?", "en": "Where is the station?"}
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="training corpora")
-    add("--dev", nargs="+", default=[], metavar="SOURCE", help="for choosing")
-    add("--test", nargs="+", default=[], metavar="SOURCE", help="for the report")
+    add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="corpora to train on")
+    add(
+        "--dev",
+        nargs="+",
+        default=[],
+        metavar="SOURCE",
+        help="development sets, to choose the best checkpoint",
+    )
+    add("--test", nargs="+", default=[], metavar="SOURCE", help="test sets, for the report")
     add("--from", dest="src_lang", type=language_code,
-        help="source (default: es, or what --fine-tune names has)")  # fmt: skip
+        help="source language (default: es, or that of --fine-tune)")  # fmt: skip
     add("--to", dest="tgt_lang", type=language_code,
-        help="target (default: en, or what --fine-tune names has)")  # fmt: skip
+        help="target language (default: en, or that of --fine-tune)")  # fmt: skip
     add("--both", action="store_true",
-        help="one model for both directions, told by the first source piece")  # fmt: skip
+        help="one model for both directions; the first source piece names the target")  # fmt: skip
     add("--output", type=Path, help="folder of the run (default: checkpoints/...)")
     add("--cache", type=Path, default=ROOT / "data" / "prepared",
         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     add("--prepared", type=Path, metavar="FOLDER",
-        help="a tokenised corpus in the place of text, made by --prepare-only")  # fmt: skip
+        help="a tokenised corpus to train on, made by --prepare-only")  # fmt: skip
     add("--prepare-only", action="store_true",
-        help="clean and tokenise into --prepared, to train from it elsewhere")  # fmt: skip
-    add("--tokenizer-model", type=Path, help="a vocabulary to use, not a new one")
-    add("--init", type=Path, metavar="CHECKPOINT", help="model to begin with; its shape may grow")
+        help="only clean and tokenise into --prepared, to train elsewhere")  # fmt: skip
+    add("--tokenizer-model", type=Path, help="use this vocabulary instead of a new one")
+    add(
+        "--init",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="start from the weights of this model; its shape may grow",
+    )
     add("--fine-tune", type=Path, metavar="CHECKPOINT",
-        help="go on with a finished model; tells BLEU before and after")  # fmt: skip
+        help="continue to train a finished model; prints BLEU before and after")  # fmt: skip
     add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]",
-        help="general text to fine-tune with, too (default: data/train.tsv)")  # fmt: skip
+        help="general text to fine-tune on, too (default: data/train.tsv)")  # fmt: skip
     add("--general-dev", nargs="*", metavar="SOURCE",
-        help="measures what that forgets (default: data/dev.tsv)")  # fmt: skip
+        help="measure what fine-tuning forgets on these sets (default: data/dev.tsv)")  # fmt: skip
     add("--resume-from", type=Path, metavar="CHECKPOINT",
-        help="go on from this checkpoint of the run, where last/ is broken")  # fmt: skip
+        help="resume from this checkpoint of the run, if last/ is damaged")  # fmt: skip
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
     add_arguments(parser, TrainConfig, skip=NOISE_FIELDS)
     add("--noise", choices=sorted(NOISE_PRESETS), default="none",
-        help="how often training alters its pairs (default: none)")  # fmt: skip
+        help="preset of the --noise-... options (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)
     return parser
 

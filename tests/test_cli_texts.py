@@ -72,6 +72,8 @@ def test_other_encodings_are_recognised_or_named_and_written_in_utf8(
 def test_words_without_quotation_marks_are_one_text(run: Run) -> None:
     code, out, err = run("El", "gato", "ve", "la", "casa.")
     assert (code, out) == run("El gato ve la casa.")[:2]
-    assert err == "translate: the words are read as one text (--text WORD: one by itself)\n"
+    assert (
+        err == "translate: the words are translated as one text (--text WORD: a word by itself)\n"
+    )
     assert len(run("El gato", "Nadie")[1].splitlines()) == 2
     assert len(run("--text", "gato", "--text", "casa")[1].splitlines()) == 2

@@ -116,7 +116,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_becomes_a_folder(folder: Path, capsys: Captured) -> None:
     out = folder / "out"
     assert ended("-i", str(folder / "in"), "-o", str(out)) == 0
-    assert "c.png: passed over" in capsys.readouterr().err
+    assert "c.png: skipped" in capsys.readouterr().err
     assert json.loads((out / "sub" / "b.json").read_text("utf-8")) == {"a": "Good morning."}
     assert len((out / "a.txt").read_text("utf-8").splitlines()) == 4
     assert sorted(p.name for p in out.rglob("*") if p.is_file()) == ["a.txt", "b.json"]

@@ -155,7 +155,10 @@ def test_lines_of_another_input_are_told_when_it_is_gone_on(
     again = ("--no-guard", *flags, "-i", source, "-o", target)
     assert translate(random_checkpoint, *again) == 0
     whole = target.read_text("utf-8")
-    for kept, told in ((whole.splitlines()[1], ""), ("other", "line 2 would now be another")):
+    for kept, told in (
+        (whole.splitlines()[1], ""),
+        ("other", "line 2 would now be translated differently"),
+    ):
         target.unlink()
         part.write_text(f"{whole.splitlines()[0]}\n{kept}\n", "utf-8")
         assert translate(random_checkpoint, "--resume", *again) == 0

@@ -1,7 +1,7 @@
 """The `translate` command: text in, translations on standard output, all else on standard error.
 
-Parses, calls, prints and sets the exit code. Heavy imports wait until there is something to
-translate, so that `--help` and mistakes answer at once.
+Parses arguments, calls the library and prints. Heavy imports wait until there is something to
+translate, so that `--help` and errors in arguments are answered at once.
 """
 
 import argparse
@@ -52,9 +52,9 @@ SAMPLE = 2**16  # bytes of a file from which its language is recognised
 def _open_lines(
     args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
 ) -> tuple[Iterator[str], str]:
-    """The texts, or the lines of a file or of standard input; and the beginning of a file.
+    """Return the texts to translate as lines, and a sample of the file if they are from one.
 
-    The ends of the lines are added to `ends`.
+    The line ends are appended to `ends`.
     """
     if args.text:
         return iter(args.text), ""
@@ -69,7 +69,7 @@ def _open_lines(
 
 
 def format_translation(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
-    """The output lines of a translation: one; as many as candidates where more are asked for."""
+    """Format a translation as output: one line, or one for each candidate with n_best > 1."""
     if as_json:
         candidates = [
             {"translation": c.text, "score": round(c.score, 4), "tokens": c.tokens}
@@ -87,11 +87,11 @@ def format_translation(translation: "Translation", as_json: bool, n_best: int) -
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    """Raises a UserError for each mistake in texts and files that shows before torch is there."""
+    """Raise UserError for wrong combinations of arguments, before torch is imported."""
     if args.text and args.input:
         raise UserError("expected texts or --input, got both")
     if args.resume and not args.output:
-        raise UserError("expected --output with --resume: what is to go on?")
+        raise UserError("expected --output with --resume: the file or folder to continue")
     if args.resume and ((args.n_best > 1 and not args.json) or args.explain or args.attention):
         raise UserError("expected one line a text with --resume: without --n-best and --explain")
     for name in ("json", "glossary"):
@@ -114,7 +114,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _resolve_inputs(args: argparse.Namespace, is_literal: bool) -> list[Path]:
-    """The files and folders to translate: --input, or the arguments that are files."""
+    """Return the files and folders to translate: --input, or the arguments that are files."""
     for name in ("input", "output"):
         if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
             setattr(args, name, None)  # the standard stream, whatever file it is
@@ -144,7 +144,7 @@ def _warn_if_path(text: str) -> None:
 
 
 def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
-    """Raises a UserError where there is no place for what is written, or it is a source."""
+    """Raise UserError if a file cannot be written, or would overwrite its source."""
     from transformer.documents import folder
 
     jobs, _ = folder.plan_jobs(sources, output, asked)
@@ -155,7 +155,7 @@ def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None
 
 
 def _select_models(args: argparse.Namespace) -> dict[Direction, str | Path]:
-    """The models to choose among, by their languages; UserError if they are not those asked."""
+    """Return the models to use by direction; UserError if there is none for --from and --to."""
     if not (args.model or args.src_lang or args.tgt_lang):
         return locate.model_folders()  # the language of each text decides
     langs = locate.infer_direction(args.src_lang, args.tgt_lang)
@@ -171,10 +171,10 @@ def _select_models(args: argparse.Namespace) -> dict[Direction, str | Path]:
 
 
 def _open_models(args: argparse.Namespace, folders: dict[Direction, str | Path]) -> "Directions":
-    """The models in these folders, ready to translate; a glossary that is none fails at once."""
+    """Open the models in these folders; an invalid glossary is a UserError at once."""
     glossary = Glossary.read(args.glossary) if args.glossary else None
     if glossary and not args.guard:
-        raise UserError("expected --guard with --glossary: it puts the terms in")
+        raise UserError("expected --guard with --glossary: the guard inserts the terms")
     with _pause_garbage_collection():
         from transformer.translation.directions import Directions
     return Directions(folders, args.device, args.compute_type, guard=args.guard, glossary=glossary)
@@ -211,7 +211,7 @@ def _selftest(args: argparse.Namespace) -> None:
 
 
 def _serve(args: argparse.Namespace) -> None:
-    """Answers over HTTP until SIGTERM or Ctrl-C; UserError where something is missing."""
+    """Serve over HTTP until SIGTERM or Ctrl-C."""
     limits, decode = from_arguments(ServeConfig, args), from_arguments(DecodeConfig, args)
     folders = _select_models(args)
     try:
@@ -223,7 +223,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _explain_texts(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
-    """Prints how the texts were translated, and draws the alignment; with one model for all."""
+    """Print how the texts were translated and draw the attention, in the direction of the first."""
     from transformer.explain.trace import explain
 
     texts = list(_open_lines(args, args.input)[0])
@@ -238,7 +238,7 @@ def _translate_lines(
     args: argparse.Namespace, opened: "Directions", decode: DecodeConfig,
     source: Path | None, target: Path | None, progress: Progress,
 ) -> None:  # fmt: skip
-    """Translates texts, or a file of lines in one language; with --per-line each in its own."""
+    """Translate texts, or a file of lines in one language; with --per-line each in its own."""
     ends = deque[str]()
     lines, sample = _open_lines(args, source, ends)
     langs = None
@@ -261,8 +261,8 @@ def _translate_lines(
             if number == n_done:  # of the earlier run
                 if [last] != [*made]:
                     progress.write(
-                        f"translate: line {n_done} would now be another: are input, model "
-                        f"and options those of before? If not, remove {target}.part"
+                        f"translate: line {n_done} would now be translated differently: are input, "
+                        f"model and options the same as before? If not, remove {target}.part"
                     )
                 continue
             for line in made:
@@ -307,7 +307,7 @@ def _translate_files(
     failed: list[str] = []
     with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
         for path in passed:
-            progress.write(f"translate: {path}: passed over: no format that is known")
+            progress.write(f"translate: {path}: skipped: unknown format")
         for job in jobs:
             if len(jobs) > 1 and args.resume and job.target and job.target.exists():
                 progress.skip_file()
@@ -348,9 +348,9 @@ def _complete(shell: str) -> None:
 
 
 def run(args: argparse.Namespace, is_literal: bool = False) -> None:
-    """Translates what the arguments name; raises UserError for what a person can mend.
+    """Run the command that the arguments name; UserError for what the user can fix.
 
-    `is_literal`: texts are no names of files.
+    `is_literal`: arguments are texts even if files of these names exist.
     """
     if "completion" in args:
         return _complete(args.completion)
@@ -389,7 +389,7 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The `translate` command; returns its exit code."""
+    """Run the `translate` command; return its exit code."""
     words = sys.argv[1:] if argv is None else argv
     command = words[0] if words and words[0] and words[0] in DESCRIPTIONS else ""
     given = words[1:] if command else words

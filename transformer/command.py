@@ -1,4 +1,4 @@
-"""What all commands share: flags made of settings, exit codes, lines read, lines not lost."""
+"""What all commands share: flags derived from config classes, exit codes, signals, output."""
 
 import argparse
 import contextlib
@@ -27,7 +27,7 @@ _WRITE_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags whose mistakes are one line; what describes them keeps its lines."""
+    """An argument parser whose errors are one line and whose descriptions keep their lines."""
 
     def __init__(self, **options: Any) -> None:
         spec = getattr(sys.modules["__main__"], "__spec__", None)
@@ -36,22 +36,22 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Ends with exit code 2."""
+        """Exit with code 2."""
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Ends, after all that was printed has been written."""
+        """Exit after flushing standard output."""
         if sys.stdout:
             sys.stdout.flush()
         super().exit(status, message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Writes, and does not pass over what cannot be written, as argparse does."""
+        """Print a message; unlike argparse, do not ignore an error while writing it."""
         (file or sys.stderr).write(message)
 
 
 def _number_or_auto(kind: Callable[[Any], Any]) -> Callable[[str], Any]:
-    """Reads a number, and `auto` as 0, which leaves the choice open."""
+    """Return a converter of numbers that reads `auto` as 0, which leaves the choice open."""
 
     def number(text: str) -> Any:
         return kind(0 if text == "auto" else text)
@@ -86,9 +86,10 @@ def add_arguments(
     from_preset: bool = False,
     hidden: bool = False,
 ) -> None:
-    """Adds one flag for each field of a config class, with its help and its default, or hidden.
+    """Add one flag for each field of a config class, with the help and the default of the field.
 
-    `from_preset` leaves the defaults open, to be taken from a preset by `from_arguments`.
+    `skip` names fields without a flag. `from_preset` leaves the defaults open, for
+    `from_arguments` to take them from a preset. `hidden` flags are not shown by --help.
     """
     title = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
     title = argparse.SUPPRESS if hidden else title[:1].lower() + title[1:]
@@ -101,7 +102,10 @@ def add_arguments(
 
 
 def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None = None) -> T:
-    """Builds a config or request of flags; None is as in `base`, a broken rule a UserError."""
+    """Build a config or request from flags; UserError for an invalid one.
+
+    A flag that was not given (None) has the value of `base`, or else the field's default.
+    """
     names = (field.name for field in dataclasses.fields(typing.cast(Any, cls)))
     values = {
         name: tuple(value) if isinstance(value, list) else value
@@ -115,14 +119,15 @@ def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None =
 
 
 class CheckFailed(Exception):
-    """A check has been made and does not hold: exit code 1."""
+    """A command ran a check and it failed: exit code 1."""
 
 
 @contextlib.contextmanager
 def handle_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt with their number, as Ctrl-C does.
+    """While the block runs, let SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does.
 
-    What follows within a second, while the first is answered, changes nothing.
+    The exception carries the number of the signal. Further signals within a second of the first
+    one are ignored, so that they do not disturb its handling.
     """
     last = -SIGNAL_PAUSE
 
@@ -148,10 +153,11 @@ def handle_signals() -> Iterator[None]:
 
 
 def run_command(work: Callable[[], object], name: str) -> int:
-    """Runs a command: its exit code is 2 after one line for what a person can mend.
+    """Run a command and return its exit code; an error prints one line on standard error.
 
-    A reader that has gone (a closed pipe) ends it quietly with 141, Ctrl-C with 130, a defect of
-    the program with 70 and one line; its traceback is shown where TRANSFORMER_TRACEBACK is set.
+    0: done; 1: a check failed; 2: an error that the user can fix; 70: a defect of the program,
+    with a traceback if TRANSFORMER_TRACEBACK is set; 130: Ctrl-C; 141: the reader of standard
+    output has closed it.
     """
     if sys.stderr is None:  # closed; print() would take standard output instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -175,12 +181,12 @@ def run_command(work: Callable[[], object], name: str) -> int:
 
 
 def error_notes(error: BaseException) -> list[str]:
-    """What was added to an error on its way."""
+    """Return the notes that `add_note` attached to an error."""
     return getattr(error, "__notes__", [])
 
 
 def _message_and_exit_code(error: BaseException) -> tuple[str, int] | None:
-    """What is said of an error, and the exit code; None for what is none."""
+    """Return the line about an error and the exit code; None for SystemExit and the like."""
     match error:
         case UserError():
             return str(error), 2
@@ -206,7 +212,7 @@ def _message_and_exit_code(error: BaseException) -> tuple[str, int] | None:
 
 
 def _discard_unwritten(stream: Any) -> None:
-    """What cannot be written is dropped: Python would complain once more at its exit."""
+    """Flush a stream, or drop what it cannot write: Python would complain again at its exit."""
     try:
         if stream:
             stream.flush()
@@ -217,7 +223,7 @@ def _discard_unwritten(stream: Any) -> None:
 
 @contextlib.contextmanager
 def os_errors_as_user_errors(do: str) -> Iterator[None]:
-    """An error of the operating system means that this cannot be done: a UserError."""
+    """Turn an OSError inside the block into a UserError: "cannot {do}: reason"."""
     try:
         yield
     except BrokenPipeError:
@@ -243,7 +249,11 @@ LineOutput = tuple[Callable[..., None], int, str]
 def open_line_output(
     target: Path | None, *, resume: bool, by: str = "--resume"
 ) -> Iterator[LineOutput]:
-    """Writes a line to standard output or a file; how many are there already; the last of them."""
+    """Open standard output or a file to write lines to.
+
+    Yields (write, n_lines, last): a function that writes one line, the number of lines that an
+    earlier run has left and the last one of them. The other arguments: see `resumable_output`.
+    """
     if target is None:
         _standard_output().reconfigure(encoding="utf-8", newline="\n")
         with os_errors_as_user_errors("write standard output"):
@@ -261,7 +271,7 @@ def open_line_output(
 
 @contextlib.contextmanager
 def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object]]:
-    """Writes a whole file, which is kept for this process meanwhile; standard output; or a pipe."""
+    """Open standard output, a pipe or a file to write whole; yields a function that takes bytes."""
     if target is None:
         with os_errors_as_user_errors("write standard output"):
             yield _standard_output().buffer.write
@@ -278,10 +288,12 @@ def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object
 
 @contextlib.contextmanager
 def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[LineOutput]:
-    """Writes a line to a file that takes its name when complete; what it has already, as above.
+    """Write lines to NAME.part, renamed to `target` when the block ends.
 
-    Until then it is NAME.part, which stays whatever ends the block, and of which is told. With
-    `resume` it is written on behind its last whole line; without, one that is there is a UserError.
+    Yields what `open_line_output` does. If the block fails, NAME.part stays and the error gets a
+    note about it. With `resume`, lines are appended after its last complete line; without, an
+    existing NAME.part is a UserError. `by` is the option that resumes, for these messages; empty
+    if there is none.
     """
     part, can = target.with_name(f"{target.name}.part"), f"write {target}"
     if resume and target.exists() and not part.exists():
@@ -322,7 +334,7 @@ def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Ite
 
 
 def _truncate_partial_line(file: IO[bytes]) -> tuple[int, str]:
-    """Cuts what is behind the last line feed; returns the number of lines and the last."""
+    """Truncate a file after its last line feed; return the number of lines and the last line."""
     n_lines = end = file.seek(0)
     last = b""
     for line in file:
@@ -334,13 +346,13 @@ def _truncate_partial_line(file: IO[bytes]) -> tuple[int, str]:
 
 
 def warn(message: str, write: Callable[..., object] = print) -> None:
-    """A line on standard error; one that is full or gone ends no work."""
+    """Print one line on standard error; ignore an error while writing it."""
     with contextlib.suppress(OSError):
         write(" ".join(message.splitlines()), file=sys.stderr)
 
 
 class Progress:
-    """Bars on a terminal's standard error: files, and lines of the file at hand; or nothing."""
+    """Progress bars on standard error, of files and of lines; none if that is no terminal."""
 
     def __init__(self, n_files: int, *, is_shown: bool) -> None:
         self._bars: list[Any] = []
@@ -373,11 +385,11 @@ class Progress:
             self._bars[-1].update(n_lines)
 
     def write(self, message: str) -> None:
-        """A line on standard error, above the bars."""
+        """Print a line on standard error, above the bars."""
         warn(message, self._bars[0].write if self._bars else print)
 
     def skip_file(self) -> None:
-        """A file that is not translated."""
+        """Count a file as done."""
         for bar in self._bars:
             bar.update()
 

@@ -1,7 +1,7 @@
-"""Every setting of the system, as frozen values with their help text, and the presets.
+"""All settings as frozen dataclasses with help texts, and the presets.
 
-The command-line flags are derived from these fields, so that a default, a choice or a
-sentence of help is written once.
+The command-line flags are derived from these fields, so that every default, choice and help
+text is written once.
 """
 
 import dataclasses
@@ -25,40 +25,42 @@ SentencePair = tuple[str, str]  # source and target text
 
 
 def source_tags(langs: Iterable[str]) -> tuple[str, ...]:
-    """Source pieces that no text is cut into: the language to write, and a source nobody wrote."""
+    """Return the control pieces of a source: target languages, and the mark of back-translation."""
     return (*(target_tag(lang) for lang in sorted(langs)), BACK_TRANSLATED)
 
 
 def target_tag(lang: str) -> str:
-    """The first source piece, where one model has several directions (Johnson et al. 2017)."""
+    """Return the first source piece of a model with several directions (Johnson et al. 2017)."""
     return f"<2{lang}>"
 
 
 class UserError(Exception):
-    """What a person can mend: the message says what was expected, what came, what to do."""
+    """An error that the user can fix; the message says what was expected, what came, what to do."""
 
 
 def option(
     default: Any, help: str, *, auto: bool = False, metavar: str | tuple[str, ...] | None = None
 ) -> Any:
-    """A dataclass field that carries its help text; `auto`: a flag spells its 0 as that.
+    """Return a dataclass field with a help text for its flag.
 
-    A flag with several values names each in `metavar`, or all of them by one word.
+    `auto`: the flag takes the word auto for 0. `metavar` names the values of a flag that has
+    several: each one, or all by one word.
     """
     metadata = {"help": help, "auto": auto, "metavar": metavar}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def choices(hint: Any) -> tuple[Any, ...]:
-    """The values that a Literal allows; none for any other type."""
+    """Return the values that a Literal type allows; empty for any other type."""
     return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
 
 
 def validate(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
-    """Raises one ValueError that lists every rule that does not hold, choices included.
+    """Raise one ValueError that lists every broken rule.
 
-    `bounds` are those of some fields, as {"0 <= {} < 1": "dropout ema"}; `rules` all others. A
-    number must be one that 64 bits hold, whatever its bounds.
+    `bounds` maps a condition to the names of fields, as {"0 <= {} < 1": "dropout ema"}; `rules`
+    maps the text of any other rule to whether it holds. Choices of Literal fields and the range
+    of 64-bit numbers are checked, too.
     """
     rules = dict(rules)
     for bound, names in bounds.items():
@@ -100,8 +102,8 @@ class ModelConfig:
     dropout: float = option(0.1, "dropout on embeddings and on every sublayer's output")
     max_len: int = option(512, "longest source or target in pieces")
     norm: Literal["post", "pre"] = option("post", "normalise after the sublayer (paper) or before")
-    positions: Literal["sinusoidal", "learned"] = option("sinusoidal", "position codes")
-    activation: Literal["relu", "gelu"] = option("relu", "of the feed-forward sublayer")
+    positions: Literal["sinusoidal", "learned"] = option("sinusoidal", "position encodings")
+    activation: Literal["relu", "gelu"] = option("relu", "activation of the feed-forward sublayer")
 
     def __post_init__(self) -> None:
         validate(self, {
@@ -117,7 +119,7 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Reads what `dataclasses.asdict` wrote; another key or type is a ValueError."""
+        """Build a config from what `dataclasses.asdict` gave; ValueError otherwise."""
         fields = {field.name: type(field.default) for field in dataclasses.fields(cls)}
         names = fields.keys()
         if names != set(values):
@@ -147,13 +149,13 @@ PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnConfig:
-    """Which two columns of a table of text hold the pairs, where its header does not say it."""
+    """Which columns of a table hold source and target, where its header does not say so."""
 
     columns: tuple[str, ...] = option(
         (), "names of the source and the target column, in tables that have them (default: the "
         "languages by code or name, or source and target)", metavar=("SRC", "TGT")
     )  # fmt: skip
-    swap: bool = option(False, "exchange the columns of a source that reads as if swapped")
+    swap: bool = option(False, "swap source and target of a corpus whose columns look exchanged")
 
     def __post_init__(self) -> None:
         validate(self, {}, self._column_rules())
@@ -171,10 +173,10 @@ class CorpusConfig(ColumnConfig):
     max_ratio: float = option(3.0, "drop pairs whose sides differ more than this in length")
     max_pairs: int = option(0, "read at most this many pairs of each source; 0: all")
     drop_long: bool = option(False, "drop pairs with more than max_len pieces instead of stopping")
-    skip_bad: bool = option(False, "pass over rows that are no pair, counted, instead of stopping")
+    skip_bad: bool = option(False, "skip and count rows that are not a pair instead of stopping")
     tokenizer: Literal["unigram", "bpe"] = option("unigram", "kind of subword vocabulary")
-    tokenizer_sample: int = option(200_000, "sentences that the vocabulary is trained on")
-    workers: int = option(0, "processes that clean and tokenise; 0: one a core")
+    tokenizer_sample: int = option(200_000, "sentences to train the vocabulary on")
+    workers: int = option(0, "processes that clean and tokenise; 0: one for each core")
 
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "max_words tokenizer_sample", "{} > 1": "max_ratio",
@@ -184,26 +186,28 @@ class CorpusConfig(ColumnConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseConfig:
-    """How often training sees a pair as people type it, not as corpora print it; 0: never."""
+    """How often training alters a pair to look as people type; 0: never."""
 
     noise_accents: float = option(0.0, "share of the sources without accents: manana")
     noise_opening: float = option(0.0, "share of the sources without ¿ and ¡")
     noise_stop: float = option(0.0, "share of the pairs without the final stop")
     noise_lower: float = option(0.0, "share of the sources in lower case")
-    noise_typos: float = option(0.0, "share of the sources with one or two slips of the fingers")
-    noise_slots: float = option(0.0, "share of the pairs with slots for names, numbers, addresses")
+    noise_typos: float = option(0.0, "share of the sources with one or two typos")
+    noise_slots: float = option(
+        0.0, "share of the pairs with placeholders for names, numbers, addresses"
+    )
     noise_names: float = option(0.0, "share of the pairs with other names of people and places")
     noise_caps: float = option(0.0, "share of the batches in capitals")
-    noise_title: float = option(0.0, "share of the batches with a capital at every word")
-    noise_joined: float = option(0.0, "share of the batches with sentences joined by two or three")
-    noise_copied: float = option(0.0, "share of the batches with something to copy put in")
+    noise_title: float = option(0.0, "share of the batches with every word capitalised")
+    noise_joined: float = option(0.0, "share of the batches with two or three pairs joined to one")
+    noise_copied: float = option(0.0, "share of the batches with inserted text to copy")
 
     def __post_init__(self) -> None:
         validate(self, {"0 <= {} <= 1": " ".join(NOISE_FIELDS)}, self._noise_rules())
 
     @property
     def has_noise(self) -> bool:
-        """Whether anything is ever altered."""
+        """Whether training alters any pair."""
         return any(getattr(self, name) for name in NOISE_FIELDS)
 
     def _noise_rules(self) -> dict[str, bool]:
@@ -224,34 +228,38 @@ NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainConfig(NoiseConfig):
-    """How the weights are found. Schedule and optimiser: Vaswani et al. 2017, section 5."""
+    """How to train. Schedule and optimiser: Vaswani et al. 2017, section 5."""
 
     batch_tokens: int = option(
-        0, "source plus target tokens of a micro-batch, padding counted; auto: by the size of the "
-        "corpus", auto=True
+        0, "source plus target tokens of a micro-batch, padding included; auto: by the size of "
+        "the corpus", auto=True
     )  # fmt: skip
     pad_multiple: int = option(
-        0, "lengths of a batch are padded to a multiple of this (4 or 8: few shapes, which a "
-        "processor prepares its products for once)"
+        0, "pad batches to lengths that are multiples of this (4 or 8: fewer shapes, which kernels "
+        "are prepared for once)"
     )  # fmt: skip
-    accumulate: int = option(1, "micro-batches of each process in an optimiser step")
+    accumulate: int = option(1, "micro-batches of each process in one optimiser step")
     optimizer: Literal["auto", "adam", "muon"] = option(
-        "auto", "muon: for the matrices, see `optim`; auto: that where --norm is pre, else adam"
+        "auto",
+        "muon updates matrices only, adam the rest; auto: muon where --norm is pre, else adam",
     )
     schedule: Literal["auto", "paper", "constant", "wsd"] = option(
-        "auto", "rate after the warm-up: as step^-0.5; the highest one kept; or kept (warm-up, "
-        "stable, decay) until it falls to zero; auto: wsd where --norm is pre, else paper"
+        "auto", "learning rate after warm-up: paper: falls as step^-0.5; constant; wsd (warm-up, "
+        "stable, decay): constant, then falls to zero; auto: wsd if --norm is pre, else paper"
     )  # fmt: skip
     learning_rate: float = option(
-        0.0, "highest rate, whatever the warm-up; auto: that of the paper's 4,000 steps, thrice "
-        "with muon but for --init; with --schedule paper and --warmup its formula's", auto=True
+        0.0, "highest learning rate; auto: as in the paper with 4,000 steps of warm-up; three "
+        "times that with muon without --init; with --schedule paper and --warmup by its formula",
+        auto=True
     )  # fmt: skip
     lr_scale: float = option(1.0, "factor on the learning rate")
-    warmup: int = option(0, "steps of linear warm-up; auto: --warmup-ratio of the run", auto=True)
-    warmup_ratio: float = option(0.08, "share of the steps that the limits allow")
-    cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
+    warmup: int = option(0, "steps of linear warm-up; auto: by --warmup-ratio", auto=True)
+    warmup_ratio: float = option(0.08, "warm-up as a share of all steps")
+    cooldown: int = option(
+        0, "number of last steps in which the learning rate falls to zero; needs --max-steps"
+    )
     cooldown_ratio: float = option(
-        0.4, "share of the run, at its end, in which the rate of --schedule wsd falls to zero"
+        0.4, "last share of the run in which the learning rate of wsd falls to zero"
     )
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
     clip: float = option(1.0, "largest gradient norm; 0: no clipping")
@@ -261,7 +269,9 @@ class TrainConfig(NoiseConfig):
     seed: int = option(1, "of the weights, the batches and the dropout")
     max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
     max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
-    max_minutes: float = option(0.0, "stop after this much training, all starts added; 0: no limit")
+    max_minutes: float = option(
+        0.0, "stop after this many minutes, of all starts together; 0: no limit"
+    )
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")
     eval_pairs: int = option(500, "development pairs translated for the validation BLEU")
@@ -270,15 +280,17 @@ class TrainConfig(NoiseConfig):
         auto=True
     )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
-    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
+    precision: Literal["auto", "float32", "bfloat16"] = option(
+        "auto", "number type of matrix products"
+    )
     compile: bool = option(False, "compile the layers with torch.compile")
-    threads: int = option(0, "of each process on a CPU; 0: one a core")
+    threads: int = option(0, "CPU threads of each process; 0: one for each core")
     loader_workers: int = option(
-        -1, "processes that make batches ahead of the steps; -1: none on a CPU, a GPU's share of "
-        "the cores"
+        -1, "processes that prepare batches ahead; -1: none on a CPU, the GPU's share of the cores "
+        "on a GPU"
     )  # fmt: skip
     report_to: Literal["none", "tensorboard"] = option(
-        "none", "write curves for it into the run's folder too (extra `tracking`)"
+        "none", "also write curves for TensorBoard into the run's folder (extra `tracking`)"
     )
     track: bool = option(False, "the same as --report-to tensorboard")
 
@@ -316,20 +328,26 @@ FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "
 
 MAX_BEAM_SIZE = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
-COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without measurable loss (GPU: bfloat16)"
+COMPUTE_TYPE_HELP = (
+    "number type of matrix products; auto: the fastest without loss of quality (GPU: bfloat16)"
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class DecodeConfig:
-    """How a translation is searched."""
+    """How to search for a translation."""
 
     beam_size: int = option(1, "hypotheses kept at each step; 1: greedy")
-    n_best: int = option(1, "translations given for each sentence, at most beam_size")
+    n_best: int = option(1, "translations to output for each sentence, at most --beam-size")
     alpha: float = option(0.6, "length penalty of beam search (Wu et al. 2016, eq. 14)")
     max_ratio: float = option(2.0, "longest translation: this times the source, plus 10 pieces")
-    no_repeat_ngram: int = option(0, "no n-gram of so many pieces comes twice; 0: any may")
-    batch_tokens: int = option(4096, "source pieces translated at once, padding counted")
-    scores: bool = option(True, "score greedy translations too, which takes a little longer")
+    no_repeat_ngram: int = option(
+        0, "never repeat an n-gram of this many pieces; 0: allow repetition"
+    )
+    batch_tokens: int = option(4096, "source pieces translated at once, padding included")
+    scores: bool = option(
+        True, "compute the scores of greedy translations, too, which takes a little longer"
+    )
 
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {MAX_BEAM_SIZE}": "beam_size",
@@ -343,27 +361,27 @@ class DecodeConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ServeConfig:
-    """Where a server listens, and its limits."""
+    """Where the server listens, and its limits."""
 
     host: str = option("127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in")
     port: int = option(5000, "port to listen on; 0: any free one")
-    char_limit: int = option(20_000, "characters of a request, all its texts together")
-    batch_limit: int = option(100, "texts of a request")
+    char_limit: int = option(20_000, "most characters of a request, all its texts together")
+    batch_limit: int = option(100, "most texts of a request")
     file_mib: float = option(8.0, "largest file to translate, in MiB")
-    file_char_limit: int = option(500_000, "characters of a file to translate")
+    file_char_limit: int = option(500_000, "most characters of a file to translate")
     per_minute: int = option(0, "requests a minute of each client without a key; 0: no limit")
-    queue_limit: int = option(10_000, "sentences that may wait, of all clients together")
-    timeout: float = option(60.0, "seconds after which a request is given up; of a file, ten times")
-    glossary_limit: int = option(5000, "terms of the glossary of a request")
-    max_alternatives: int = option(5, "further translations that a request may ask for")
+    queue_limit: int = option(10_000, "most waiting sentences, of all clients together")
+    timeout: float = option(60.0, "seconds until a request is aborted; ten times that for a file")
+    glossary_limit: int = option(5000, "most terms in the glossary of a request")
+    max_alternatives: int = option(5, "most alternative translations that a request may ask for")
     api_keys: str = option("", "file of API keys, made with --new-api-key; needed for all requests")
-    connections: int = option(1024, "connections that may be open, of all clients together")
-    address_connections: int = option(256, "connections that may be open from one address")
+    connections: int = option(1024, "most open connections, of all clients together")
+    address_connections: int = option(256, "most open connections from one address")
     behind_proxy: tuple[str, ...] = option(
-        (), "addresses or networks of proxies; only their headers tell client (X-Forwarded-For), "
-        "scheme (-Proto) and host (-Host, Host)", metavar="ADDRESS"
+        (), "addresses or networks of proxies whose headers are trusted for the client "
+        "(X-Forwarded-For), the scheme (-Proto) and the host (-Host, Host)", metavar="ADDRESS"
     )  # fmt: skip
-    cors: str = option("", "origin whose pages may use the server, as https://a.org; *: any")
+    cors: str = option("", "origin whose pages may call the server, such as https://a.org; *: any")
 
     def __post_init__(self) -> None:
         validate(self, {
@@ -386,7 +404,7 @@ def _is_network(text: str) -> bool:
 
 
 def model_config(preset: str, **changes: Any) -> ModelConfig:
-    """The preset with single fields replaced; an unknown preset is a UserError."""
+    """Return a preset with some fields replaced; UserError for an unknown preset."""
     if preset not in PRESETS:
         raise UserError(f"expected a preset out of {', '.join(PRESETS)}; got {preset!r}")
     return ModelConfig(**{**PRESETS[preset], **changes})

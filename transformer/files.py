@@ -1,7 +1,4 @@
-"""Files and folders that appear whole or not at all, whatever happens while they are written.
-
-And in which encoding a text is that is no UTF-8.
-"""
+"""Atomic writes and locks of files and folders, and lines of text in a recognised encoding."""
 
 import codecs
 import contextlib
@@ -26,12 +23,12 @@ logger = logging.getLogger(__name__)
 Errors = Literal["strict", "replace", "skip"]
 _HANDLERS = {"strict": "strict", "replace": "replace", "skip": "ignore"}
 LOCK_FILE = ".lock"
-MAX_RETRIES = 50  # times that a folder without its name is looked at, before it is told a crash
-MAX_BYTES = 64 * 2**20  # bytes: more than any file has that is read as a whole
+MAX_RETRIES = 50  # looks for a folder that is being replaced, before a crash is assumed
+MAX_BYTES = 64 * 2**20  # larger than any file that is read as a whole
 
 
 def _fsync(path: Path) -> None:
-    """Waits until a file or folder is on the disk."""
+    """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -40,14 +37,14 @@ def _fsync(path: Path) -> None:
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """Opens a file to read; OSError where it is none, as a pipe that nobody ends."""
+    """Open a regular file for reading; OSError for anything else, such as an endless pipe."""
     if path.exists() and not path.is_file():
         raise OSError(f"expected a file in {path}, got a folder, a pipe or a device")
     return path.open("rb")
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The content of a file; OSError where it is none or has more bytes than the limit."""
+    """Read a regular file; OSError if it is none or has more bytes than the limit."""
     with open_regular(path) as file:
         content = file.read(limit + 1)
     if len(content) > limit:
@@ -55,8 +52,8 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     return content
 
 
-# Letters and marks of Spanish and English text in Windows-1252, and what hardly stands in such text
-# but in that of other encodings: control characters, damaged UTF-8, the letters of DOS and the Mac.
+# Characters that Spanish and English text in Windows-1252 has, and those that it hardly ever has
+# but other encodings read as Windows-1252 do: control characters, damaged UTF-8, DOS, the Mac.
 _PLAUSIBLE = re.compile("[áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»‘’“”–—…•€£©®°·\xa0]")
 _IMPLAUSIBLE = re.compile(
     "[\x01-\x08\x0b\x0e-\x19\x1c-\x1f\x7f‚ƒ„†‡ˆ‰Š‹ŒŽ˜š›œžŸ¢¤¥¦¨¬¯¶¸ÂÃÐÞðþ]|â€|(?<=[a-z])\xa0(?=[\\s.,;])"
@@ -67,9 +64,10 @@ SAMPLE_BYTES = 2**16  # bytes
 
 
 def is_windows_1252(content: bytes) -> bool:
-    """Whether bytes are no UTF-8, but Spanish or English in Windows-1252, as Latin-1 is, too.
+    """Return whether bytes are not UTF-8 but Spanish or English in Windows-1252 (or Latin-1).
 
-    Judged from the first byte that is no UTF-8 on. What is UTF-8 up to there is damaged UTF-8.
+    Decides by the bytes around the first one that is not UTF-8. Where other characters of UTF-8
+    stand before that one, the text is damaged UTF-8 instead.
     """
     try:
         content.decode()
@@ -89,7 +87,7 @@ def is_windows_1252(content: bytes) -> bool:
 
 
 def encoding_name(name: str) -> str:
-    """The name of an encoding as Python spells it; UserError for one without lines of bytes."""
+    """Return Python's name of a text encoding; UserError if unknown or not based on ASCII."""
     try:
         if "\n".encode(name) == b"\n":
             return codecs.lookup(name).name
@@ -102,11 +100,12 @@ def read_lines(
     file: IO[bytes], name: str, errors: Errors = "strict", encoding: str = "",
     ends: deque[str] | None = None, sample: bytes = b"",
 ) -> Iterator[str]:  # fmt: skip
-    """Lines without their ends, which are added to `ends`; closes the file at its end.
+    """Yield the lines of a file without their line ends, which are appended to `ends`.
 
-    They are in the encoding named, else in UTF-8, or in Windows-1252 if the first that are no UTF-8
-    read like that, with a `sample` of the file before them. Other bytes are a UserError with the
-    line, or replaced by U+FFFD, or left out, as `errors` says.
+    Without an `encoding`, lines are UTF-8, or Windows-1252 if the first line that is not UTF-8,
+    together with a `sample` of the file, looks like that. Bytes that cannot be decoded raise a
+    UserError with the line number, are replaced by U+FFFD, or are skipped, by `errors`. Closes
+    the file at its end.
     """
     kind, handler = encoding or "utf-8", _HANDLERS[errors]
     may_be_other = errors == "strict" and not encoding
@@ -134,7 +133,7 @@ def read_lines(
 
 
 def is_standard_input(path: Path) -> bool:
-    """Whether `< path` was said: its lines would be replaced by their translations."""
+    """Return whether standard input is this file (`< path`): writing to it would destroy it."""
     try:
         return path.is_file() and os.path.samestat(path.stat(), os.fstat(0))
     except OSError:  # it is closed
@@ -142,7 +141,7 @@ def is_standard_input(path: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Takes away whatever has that name, if anything."""
+    """Remove a file or folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -150,7 +149,7 @@ def _remove(path: Path) -> None:
 
 
 def lock_file(file: IO[Any], path: Path, target: Path) -> None:
-    """Keeps an open file until it is closed; a UserError where another process makes `target`."""
+    """Lock an open file until it is closed; UserError if another process is writing `target`."""
     if sys.platform != "win32":
         import fcntl
 
@@ -165,9 +164,10 @@ def lock_file(file: IO[Any], path: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Gives a file to write, which takes the name `path` once the block ends well.
+    """Write a file atomically: to a temporary file first, renamed to `path` when the block ends.
 
-    What cannot be written is a UserError; nothing of it is left, and what was there stays.
+    If the block fails, the temporary file is removed and the old file stays. An OSError becomes
+    a UserError.
     """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
@@ -195,13 +195,13 @@ def _write_error(path: Path, error: OSError) -> UserError:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a whole file or nothing."""
+    """Write a text file atomically, in UTF-8; UserError if that fails."""
     with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 
 def append_text(path: Path, text: str) -> None:
-    """Adds to a file, all or nothing; what cannot be written is a UserError."""
+    """Append text to a file, all of it or nothing; UserError if that fails."""
     try:
         with path.open("ab", buffering=0) as file:
             end = file.tell()
@@ -218,10 +218,10 @@ def append_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Keeps a folder, which is made, for this process; a UserError names who has it already.
+    """Create a folder if need be and lock it for this process while the block runs.
 
-    The system gives it free when the process ends, however it does. A folder that stays empty
-    goes again.
+    Raises UserError naming the process that holds the lock. The system releases the lock when
+    the process ends, even by kill -9. A folder that is still empty afterwards is removed.
     """
     path = folder / LOCK_FILE
     try:
@@ -257,7 +257,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def remove_empty_folders(folder: Path) -> None:
-    """Removes a folder and those in it, as far as no file is in them."""
+    """Remove a folder and all folders in it, except those that hold a file."""
     for path in sorted([folder, *folder.rglob("*")], reverse=True):
         with contextlib.suppress(OSError):
             path.rmdir()
@@ -268,9 +268,9 @@ def _backup_path(folder: Path) -> Path:
 
 
 def latest_version(folder: Path) -> Path | None:
-    """The complete folder of that name, or what else has it, or its predecessor after a crash.
+    """Return the folder, or its backup if a crash left only that; None if there is neither.
 
-    None where there is none of them; one that is just being replaced is waited for.
+    Waits for a folder that another process is replacing by `atomic_folder` at the moment.
     """
     for _ in range(MAX_RETRIES):
         if os.path.lexists(folder) or not _backup_path(folder).is_dir():
@@ -281,11 +281,11 @@ def latest_version(folder: Path) -> Path | None:
 
 @contextlib.contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Gives a temporary folder that takes the name `folder` once the block ends well.
+    """Write a folder atomically: yield a temporary one, renamed to `folder` when the block ends.
 
-    At every moment one complete folder exists, under its name or (for an instant) as the
-    hidden predecessor that `existing` finds. What cannot be written is a UserError, and nothing
-    of it is left.
+    A complete folder exists at every moment, under its name or (for an instant) as the hidden
+    backup that `latest_version` finds. If the block fails, the temporary folder is removed. An
+    OSError becomes a UserError.
     """
     temporary, previous = folder.with_name(f".{folder.name}.tmp"), _backup_path(folder)
     try:

@@ -9,21 +9,21 @@ from transformer.files import Errors, encoding_name
 from transformer.text.language import LANGUAGES, language_code
 
 GUARD_HELP = (
-    "keep placeholders, addresses, tags and emoji, lower capitals, retry faulty translations and "
-    "warn of what is still wrong; --no-guard: the plain search (default: --guard)"
+    "keep placeholders, addresses, tags and emoji, translate text in capitals as lower case, retry "
+    "faulty translations and warn of remaining faults; --no-guard: only search (default: --guard)"
 )
 DESCRIPTIONS = {
-    "": "Translates between Spanish and English, offline: texts, files, folders, or standard "
+    "": "Translate between Spanish and English, offline: texts, files, folders, or standard "
     "input, line by line.",
-    "serve": "Answers over HTTP: a page for people, and the LibreTranslate API for programs.",
-    "selftest": "Translates the golden sentences of each model; exit code 1 where they differ from "
-    "those of its release.",
-    "completion": "Prints what lets the Tab key complete flags: for bash or zsh.",
+    "serve": "Serve over HTTP: a page for people, and the LibreTranslate API for programs.",
+    "selftest": "Translate the test sentences of each released model; exit code 1 if a translation "
+    "differs from that at its release.",
+    "completion": "Print the script with which bash or zsh complete the flags by the Tab key.",
 }
 EXAMPLES = {
     "": """commands, each with its own --help:
   translate serve              the page and the API over HTTP
-  translate selftest           does the model still say what it said at its release?
+  translate selftest           does the model translate as at its release?
   translate completion bash    for the Tab key
 
 examples:
@@ -31,7 +31,7 @@ examples:
   translate -i letters.es -o letters.en
   translate -i manual.docx -o manual.en.docx
   translate -i documents/ -o translated/ -f es
-  translate -- serve           the word, not the command""",
+  translate -- serve           translate the word "serve"; do not run the command""",
     "serve": "example:\n  translate serve --port 8080 --host 0.0.0.0 --api-keys keys",
     "selftest": "example:\n  translate selftest --from es",
     "completion": "example:\n  translate completion bash > "
@@ -40,7 +40,7 @@ examples:
 
 
 def completion_parser() -> Parser:
-    """The flags of `translate` and of all its commands, as the Tab key completes them."""
+    """Build the parser from which the completion script of the Tab key is generated."""
     flags = build_parser(has_texts=False)
     commands = flags.add_subparsers()
     for name in filter(None, DESCRIPTIONS):
@@ -51,27 +51,29 @@ def completion_parser() -> Parser:
 
 
 def build_parser(command: str = "", *, has_texts: bool = True) -> Parser:
-    """The flags of `translate`, or of one of its commands."""
+    """Build the parser of `translate`, or of one of its commands."""
     flags = Parser(
         prog=f"translate {command}".rstrip(),
         description=DESCRIPTIONS[command],
         epilog=EXAMPLES[command],
     )
     if command == "completion":
-        flags.add_argument("completion", choices=("bash", "zsh"), help="of which shell")
+        flags.add_argument("completion", choices=("bash", "zsh"), help="the shell")
         return flags
     if not command:
         flags.usage = "translate [options] [TEXT or FILE ...]"
         if has_texts:
-            flags.add_argument("text", nargs="*", help="texts or files; none: standard input")
+            flags.add_argument(
+                "text", nargs="*", help="texts or files to translate (default: standard input)"
+            )
         _add_text_arguments(flags)
     _add_model_arguments(flags)
     for name in ("serve", "selftest"):
         flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
     flags.set_defaults(**{command: True} if command else {})
     if command != "selftest":
-        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms and how they are "
-                           "translated, with a tab between, a pair a line")  # fmt: skip
+        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms to "
+                           "translate as given: term, tab, translation on each line")  # fmt: skip
         is_hidden = not command
         about = argparse.SUPPRESS if is_hidden else "print a new key, add its hash to FILE"
         flags.add_argument("--new-api-key", type=Path, metavar="FILE", help=about)
@@ -84,38 +86,46 @@ def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
     add("--text", dest="literal_texts", metavar="TEXT", action="append", default=[],
         help="a text to translate even if it is the name of a file or a command")  # fmt: skip
-    file = add("-i", "--input", type=Path, metavar="PATH", help="a file or a folder of files, or "
-               "- for stdin, lines of text or a document: %(formats)s")  # fmt: skip
+    file = add("-i", "--input", type=Path, metavar="PATH", help="file or folder to translate; - is "
+               "standard input; lines of text, or a document: %(formats)s")  # fmt: skip
     file.formats = _LazyFormatList()  # type: ignore[attr-defined]
-    add("--format", default="", metavar="NAME", help="of files whose names do not tell it: one of "
-        "these; txt: lines")  # fmt: skip
-    add("-o", "--output", type=Path, metavar="PATH", help="the file or folder to write")
-    add("--per-line", action="store_true", help="recognise the language of each line, and not of "
-        "the file")  # fmt: skip
-    add("--columns", help="of a table, by name or number, or keys of JSON and YAML: a,b")
-    add("--resume", action="store_true", help="go on behind what OUTPUT.part has; in a folder with "
-        "the files that are not there")  # fmt: skip
-    add("--errors", choices=choices(Errors), default="strict", help="bytes that are not UTF-8: end "
-        "with their line, become \ufffd, or are left out (default: strict)")  # fmt: skip
-    add("--encoding", type=encoding_name, help="of text that is neither UTF-8 nor "
-        "Windows-1252, which are recognised, as cp850; what is written is in UTF-8")  # fmt: skip
-    add("--json", action="store_true", help="a JSON object a line: translation, score, tokens, "
-        "languages, warnings")  # fmt: skip
-    add("--explain", action="store_true", help="print how each sentence was decoded, step by step")
-    add("--attention", type=Path, metavar="FILE", help="draw the alignment: .png, .svg or .html")
-    add("--version", action="store_true", help="print the version of the project and the models")
+    add("--format", default="", metavar="NAME", help="format of files whose names do not "
+        "show it, one of the above; txt: lines")  # fmt: skip
+    add("-o", "--output", type=Path, metavar="PATH", help="file or folder to write")
+    add("--per-line", action="store_true", help="recognise the language of each line instead of "
+        "that of the whole file")  # fmt: skip
+    add("--columns", help="columns of a table to translate, by name or number, or keys of JSON or "
+        "YAML: a,b")  # fmt: skip
+    add("--resume", action="store_true", help="continue an interrupted translation: after the "
+        "lines in OUTPUT.part, or in a folder with the missing files")  # fmt: skip
+    add("--errors", choices=choices(Errors), default="strict", help="on bytes that are not UTF-8: "
+        "stop, write \ufffd instead, or skip them (default: strict)")  # fmt: skip
+    add("--encoding", type=encoding_name, help="encoding of the input, such as cp850; UTF-8 "
+        "and Windows-1252 are recognised (output is UTF-8)")  # fmt: skip
+    add("--json", action="store_true", help="write a JSON object a line: translation, score, "
+        "tokens, languages, warnings")  # fmt: skip
+    add("--explain", action="store_true", help="print step by step how each sentence was decoded")
+    add(
+        "--attention",
+        type=Path,
+        metavar="FILE",
+        help="draw the attention of the translation: .png, .svg or .html",
+    )
+    add(
+        "--version", action="store_true", help="print the versions of the project and of the models"
+    )
 
 
 def join_words(words: list[str]) -> list[str]:
-    """The texts of the arguments: words that stand there without quotation marks are one text."""
+    """Join arguments that are all single words to one text: quotation marks were left out."""
     if len(words) < 2 or any(len(word.split()) != 1 for word in words):
         return words
-    warn("translate: the words are read as one text (--text WORD: one by itself)")
+    warn("translate: the words are translated as one text (--text WORD: a word by itself)")
     return [" ".join(words)]
 
 
 class _LazyFormatList:
-    """The endings of the formats, which only `--help` needs to load."""
+    """The names of the formats, imported only when --help prints them."""
 
     def __str__(self) -> str:
         from transformer.documents.formats import FORMATS
@@ -129,13 +139,13 @@ def _add_model_arguments(flags: argparse.ArgumentParser) -> None:
         help="source language (default: recognised); es-MX is es")  # fmt: skip
     add("-t", "--to", dest="tgt_lang", choices=LANGUAGES, type=language_code,
         help="target language (default: the other one)")  # fmt: skip
-    add("--model", help="checkpoint folder (default: the released one)")
+    add("--model", help="checkpoint folder (default: the released model)")
     add_device_arguments(flags)
     add("--guard", action=argparse.BooleanOptionalAction, default=True, help=GUARD_HELP)
 
 
 def add_device_arguments(flags: argparse.ArgumentParser) -> None:
-    """Adds where a model computes, and in which numbers."""
+    """Add the flags --device and --compute-type."""
     flags.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
     )

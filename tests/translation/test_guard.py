@@ -179,9 +179,9 @@ def test_capitals_are_translated_from_small_letters(speaks: Speaks) -> None:
     guarded, spoken = speaks(lambda text, _: text)
     texts = ["¡HOLA! ¿QUÉ TAL, {Name}?", "El FBI llegó.", "FBI", "La Casa De Mi {x} Madre"]
     assert [result.text for result in guarded.translate(texts)] == texts
-    title = f"La Casa De Mi {SLOTS[0]} Madre"
-    assert spoken.asked[:5] == ["¡Hola!", f"¿Qué tal, {SLOTS[0]}?", *texts[1:3], title]
-    assert spoken.asked[-1] == title.capitalize()
+    assert spoken.asked[:5] == [
+        "¡Hola!", f"¿Qué tal, {SLOTS[0]}?", *texts[1:3], f"La casa de mi {SLOTS[0]} madre"
+    ]  # fmt: skip
 
 
 def test_emoji_at_the_ends_are_carried_around_the_model(speaks: Speaks) -> None:

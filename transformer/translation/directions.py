@@ -1,7 +1,7 @@
-"""Translation in all directions of a model, each opened when it is first needed.
+"""Both directions of translation as one translator: models are opened when first needed.
 
-The direction is named, or detected for each text. Texts of one direction are translated together
-and come back in their order.
+The source language is named, or recognised for each text; texts are translated together with
+those of their direction and come back in their order.
 """
 
 import dataclasses
@@ -35,15 +35,15 @@ def load(
     guard: bool = True,
     glossary: TermSource | None = None,
 ) -> "Directions":
-    """Return a translator for every direction of a model, or of all released models.
+    """A translator for every direction of a model, or of all released models, each opened at need.
 
         translator = transformer.load()
         translator.translate("Hola.").text
         translator.translate(["Hello.", "Goodbye."], to="es", beam_size=4)
 
-    `model` is a checkpoint folder, a run, or the name of a released model. `glossary` says how the
-    guard translates terms: a file (see `transformer.text.glossary`), a dictionary, or pairs. Raises
-    UserError for a model or a glossary with a defect.
+    `model` is a checkpoint folder, a run, or the name of a released model; `glossary` terms and how
+    they are translated, which the guard puts in: a file (see `transformer.text.glossary`), a
+    dictionary, or pairs. A defect is a UserError.
     """
     terms = None if glossary is None else Glossary.load(glossary)
     return Directions(
@@ -52,7 +52,7 @@ def load(
 
 
 class Directions:
-    """The models of some directions, each opened once, with the guard or without."""
+    """The models for some directions, each opened once; translates with the guard or without."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Directions:
         guard: bool,
         glossary: Glossary | None = None,
     ) -> None:
-        """Take checkpoint folders by (source, target); for the rest see `load`."""
+        """`folders` by (source, target): see `load`."""
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
         check_device(device, compute_type)
@@ -78,11 +78,11 @@ class Directions:
         return f"<Directions {served} of {models}, {guard} the guard, device {self.device}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the open models: a copy, or another process, opens its own."""
+        """All but the open models: a copy, or another process, opens its own."""
         return {**self.__dict__, "_open": {}}
 
     def select(self, directions: Iterable[Direction]) -> Self:
-        """Return the same models with only some of their directions."""
+        """The same models for some of their directions."""
         folders = {langs: self.folders[langs] for langs in directions}
         return type(self)(
             folders, self.device, self.compute_type, guard=self.guard, glossary=self.glossary
@@ -93,9 +93,10 @@ class Directions:
         return tuple(self.folders)
 
     def translator(self, langs: Direction) -> Translator | GuardedTranslator:
-        """Return the translator of a direction, opened at the first call; UserError without one."""
+        """The model of a direction, opened at the first call; a UserError where there is none."""
         if langs not in self.folders:
-            raise self._unknown_direction("-".join(langs))
+            there = ", ".join("-".join(pair) for pair in self.folders)
+            raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
         if langs not in self._open:
             folder = self.folders[langs]
             same = [pair for pair in self._open if self.folders[pair] == folder]
@@ -106,21 +107,17 @@ class Directions:
             self._open[langs] = GuardedTranslator(opened, self.glossary) if self.guard else opened
         return self._open[langs]
 
-    def _unknown_direction(self, got: str) -> UserError:
-        served = ", ".join("-".join(pair) for pair in self.folders)
-        return UserError(f"expected a direction out of {served}; got {got}")
-
     def unguarded(self, langs: Direction) -> Translator:
-        """Return the translator of a direction without the guard around it."""
+        """The model of a direction without the guard around it."""
         opened = self.translator(langs)
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
     def detect_directions(
         self, texts: Sequence[str], before: Direction | None = None
     ) -> list[Direction]:
-        """Detect the direction of each text; an undecided text takes that of the text before.
+        """The direction of each text; an undecided one goes the way of the text before it.
 
-        A model of one direction translates all texts that way.
+        Where there is one direction only, it is that of all texts.
         """
         if len(self.folders) == 1:
             return [*self.folders] * len(texts)
@@ -135,14 +132,11 @@ class Directions:
         return directions
 
     def most_common_direction(self, texts: Sequence[str]) -> Direction:
-        """Return the direction of most texts of a file."""
+        """The direction of most of the texts of a file."""
         return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
     def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
-        """Skip n texts that are done; return the last of them, and the direction of the one before.
-
-        Raises UserError if there are fewer.
-        """
+        """The last of n texts, and the direction of the one before; UserError for fewer."""
         before: Direction | None = None
         last: list[str] = []
         for i in range(n):
@@ -155,9 +149,9 @@ class Directions:
     def requested_direction(
         self, langs: Direction | str | None, to: str | None
     ) -> Direction | None:
-        """Return the direction that a call names: as ("es", "en"), as "es-en" or by its target.
+        """The direction that a call names: as ("es", "en"), as "es-en" or by its target.
 
-        Raises UserError for a direction that no model serves.
+        UserError for one that is not served.
         """
         if langs is None and to is None:
             return None
@@ -171,11 +165,12 @@ class Directions:
         if not isinstance(target, str):
             got = f"langs={langs!r}, to={to!r}"
             raise UserError(f'expected languages as langs=("es", "en"), or to="en"; got {got}')
-        wanted = source and language_code(source), language_code(target)
+        asked = source and language_code(source), language_code(target)
         for pair in self.folders:
-            if wanted in (pair, (None, pair[1])):
+            if asked in (pair, (None, pair[1])):
                 return pair
-        raise self._unknown_direction(f"{langs or to!r}")
+        there = ", ".join("-".join(pair) for pair in self.folders)
+        raise UserError(f"expected a direction out of {there}; got {langs or to!r}")
 
     @overload
     def translate(
@@ -202,20 +197,20 @@ class Directions:
         to: str | None = None,
         **search: Any,
     ) -> Translation | list[Translation]:
-        """Translate a text, or several into a list in their order.
+        """The translation of a text, with its languages; of several, a list in their order.
 
-        `langs`, or `to` alone, is the direction of all texts; without it each is detected, and
-        `before` is the direction of the text before the first. `glossary` replaces the one of the
-        whole translator for this call. `search` are fields of `decode`: `beam_size=4`.
+        `langs`, or `to` alone, are the languages of all texts; without them they are recognised,
+        `before` being those of the text before the first. `glossary` is one for these texts alone,
+        in place of that of all. `search` are fields of `decode`: `beam_size=4`.
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)
-        found = self._translate(
+        found = self._translated(
             check_texts(texts), decode, self.requested_direction(langs, to), before, terms
         )
         return found[0] if isinstance(texts, str) else found
 
-    def _translate(
+    def _translated(
         self, texts: Sequence[str], decode: DecodeConfig, langs: Direction | None,
         before: Direction | None, glossary: Glossary | None = None,
     ) -> list[Translation]:  # fmt: skip
@@ -240,12 +235,12 @@ class Directions:
         to: str | None = None,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, with the options of `translate`.
+        """Translates lines as they come, in order, with the options of `translate`.
 
-        Lines that have arrived are translated together; at most two windows are read ahead.
+        Those that are there are translated together; two windows at most are read ahead.
         """
-        decode, requested = search_config(decode, search), self.requested_direction(langs, to)
+        decode, asked = search_config(decode, search), self.requested_direction(langs, to)
         for batch in arrival_batches(lines, window):
-            results = self._translate(batch, decode, requested, before)
+            results = self._translated(batch, decode, asked, before)
             before = results[-1].langs
             yield from results

@@ -161,7 +161,7 @@ def parse_sentence(
     Kept tokens at the ends that begin with a character of `outside`, markup and white space are
     carried around the sentence. Capitals of the whole become small letters.
     """
-    if not spans and not terms and not is_all_caps(text):
+    if not spans and not terms and not _detect_style(text):
         return SourceSentence(((text, False),))
     targets = {(start, stop): target for start, stop, target in terms}
     parts: list[Part] = []
@@ -188,10 +188,8 @@ def parse_sentence(
     if parts and not parts[-1][1]:
         last = parts[-1][0].rstrip()
         suffix, parts[-1] = parts[-1][0][len(last) :] + suffix, (last, False)
-    said = " ".join([_joined_words(parts), *(words for _, words in pairs)])
-    style: Style = "capitals" if is_all_caps(said) else ""
-    if terms and is_title_case(said):  # others are tried in both cases: see `recase`
-        style = "title"
+    style = _detect_style(" ".join([_joined_words(parts), *(words for _, words in pairs)]))
+    if style == "title":
         pairs = tuple((title_case(t) if t.islower() else t, words) for t, words in pairs)
         parts = [
             (title_case(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts
@@ -202,6 +200,13 @@ def parse_sentence(
 
 def _joined_words(parts: Sequence[Part]) -> str:
     return " ".join(text for text, is_kept in parts if not is_kept)
+
+
+def _detect_style(text: str) -> Style:
+    if text.isupper():
+        return "capitals" if is_all_caps(text) else ""
+    # The first half is for speed.
+    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title_case(text) else ""
 
 
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:

@@ -1,4 +1,4 @@
-"""Translation of texts: split into sentences, translate them in batches, join them again.
+"""Strings in, strings out: splits text into sentences, translates them in batches, joins again.
 
 Texts come back in the order they were given, each with its own white space.
 """
@@ -32,7 +32,7 @@ GREEDY = DecodeConfig()
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """One translation of a text, its pieces, and its score in nats.
+    """One translation of a text, its pieces, and its score, in nats.
 
     The score of a sentence is its log-probability, in beam search divided by the length penalty
     (Wu et al. 2016, eq. 14): the nearer to 0, the surer. That of a text is the sum. It compares
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
-    """A text, its translations, best first, and warnings of what is wrong with the best.
+    """A text and its translations, best first; what is known to be wrong with the best.
 
     `str(translation)` is the text of the best.
     """
@@ -77,7 +77,7 @@ class Translation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """A text split into sentences and what stands between them."""
+    """A text cut into sentences and what stands between them, where their translations go."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -87,7 +87,7 @@ class Layout:
     def split(
         cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
     ) -> Self:
-        """Split a text into sentences with words, none of which ends within a kept span."""
+        """The sentences of a text; none ends within a kept span, none is without words."""
         parts = split_sentences(text, lang, kept, terms)
         return cls(text, tuple(
             part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
@@ -95,27 +95,27 @@ class Layout:
 
     @property
     def sentences(self) -> list[Segment]:
-        """The segments to translate, in order."""
+        """What is to be translated, in order."""
         return [segment for segment in self.segments if segment.is_sentence]
 
     def without_corrections(self) -> Self:
-        """Return the same layout with sentences whose spelling is not corrected."""
+        """The same, but no slip is undone in it."""
         typed = (dataclasses.replace(segment, keep_spelling=True) for segment in self.segments)
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
-        """Join translations into that of the text; take the next of `results` for each sentence."""
+        """The translation of the text; takes the next of the results for each sentence."""
         translated = [next(results) for _ in self.sentences]
 
         def write(texts: Sequence[str]) -> str:
-            translations = iter(texts)
-            return "".join(next(translations) if s.is_sentence else s.text for s in self.segments)
+            said = iter(texts)
+            return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
 
         candidates = combine_candidates([result.candidates for result in translated], write)[
             :n_best
         ]
-        lines = (line for result in translated for line in result.warnings)
-        warnings = dict.fromkeys((*self.source_warnings, *lines))
+        told = (line for result in translated for line in result.warnings)
+        warnings = dict.fromkeys((*self.source_warnings, *told))
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 
 
@@ -139,11 +139,11 @@ def combine_candidates(
 
 
 class TextTranslator(abc.ABC):
-    """A translator of texts of any length, by way of their sentences."""
+    """Translates texts of any length: splits them, has their sentences translated, joins."""
 
     @abc.abstractmethod
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """Split a text into the sentences to translate, with the terms of a glossary."""
+        """The text as it is translated, sentence by sentence, with the terms of a glossary."""
 
     @abc.abstractmethod
     def translate_segments(
@@ -170,7 +170,7 @@ class TextTranslator(abc.ABC):
         glossary: TermSource | None = None,
         **search: Any,
     ) -> Translation | list[Translation]:
-        """Translate a text, or several into a list in their order.
+        """The translation of a text; of several, a list in their order.
 
         White space between sentences is kept. `search` are fields of `decode`: `beam_size=4`.
         Raises UserError for text that no piece of the vocabulary can write (never with bytes).
@@ -190,14 +190,14 @@ class TextTranslator(abc.ABC):
         window: int = WINDOW,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Translate lines in order, those that have arrived together; read ahead two windows."""
+        """Translates lines in order, those that are there at once; reads two windows at most."""
         decode = search_config(decode, search)
         for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)
 
 
 class Translator(TextTranslator):
-    """A model and its tokeniser, ready to translate texts."""
+    """A model and its tokeniser, ready for text; safe to keep for as long as one likes."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class Translator(TextTranslator):
         name: str = "model",
         directions: Sequence[Direction] = (),
     ) -> None:
-        """Take the direction `langs`; a model of several has it as the first piece of a source."""
+        """Of several `directions` the model is told which by the first piece of a source."""
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device
@@ -228,9 +228,9 @@ class Translator(TextTranslator):
         compute_type: ComputeType = "auto",
         langs: Direction | None = None,
     ) -> Self:
-        """Open a checkpoint folder, or the best checkpoint of a run; UserError for a defect.
+        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
 
-        `langs` is the direction; without it, the first that name and checkpoint serve.
+        `langs` is the direction asked for; without it the first that name and checkpoint serve.
         """
         opened = open_checkpoint(folder)
         langs = resolve_direction(folder, opened.directions, langs)
@@ -251,18 +251,18 @@ class Translator(TextTranslator):
         )
 
     def for_direction(self, langs: Direction) -> Self:
-        """Return the same model, not loaded again, for another direction that it serves."""
+        """The same model for another direction that it serves; nothing is loaded again."""
         other = copy.copy(self)
         other._set_direction(langs)
         return other
 
     @property
     def model(self) -> "Transformer":
-        """The PyTorch model; beside the native decoder it is loaded at the first use."""
+        """The plain model; where the native decoder works it is loaded when first asked for."""
         return self.decoder.model
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """Split a text into sentences without protected spans; UserError for a glossary."""
+        """The sentences of a text, and nothing kept; a glossary is a UserError."""
         if glossary is not None:
             raise UserError(
                 "expected a translator with its guard, which puts a glossary's terms in"
@@ -278,7 +278,7 @@ class Translator(TextTranslator):
     def translate_sentences(
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """Translate sentences in order; one that is too long for the model in pieces."""
+        """One translation for each sentence, in order; only one that is too long is cut."""
         cuts = [self.split_to_fit(sentence) for sentence in sentences]
         results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
         layouts = [
@@ -289,7 +289,7 @@ class Translator(TextTranslator):
         return [layout.join(results, decode.n_best) for layout in layouts]
 
     def split_to_fit(self, sentence: str) -> list[tuple[str, list[int]]]:
-        """Split a sentence into pieces that fit the model, and white space, which has no ids."""
+        """Pieces of a sentence that fit, and the white space between them, which has no ids."""
         ids = self.source_ids(sentence)
         if len(ids) < self.max_source_len:
             return [(sentence, ids)]
@@ -299,13 +299,13 @@ class Translator(TextTranslator):
         ]
 
     def source_ids(self, text: str) -> list[int]:
-        """Encode a sentence, with its direction and without the end mark; [] for no text."""
+        """A sentence as the model reads it, without the end mark; nothing for no text."""
         ids = self.tokenizer.encode(text)
         return self.tags + ids if ids else []
 
     @property
     def max_source_len(self) -> int:
-        """Tokens of a source: half the positions, as a translation may be twice as long."""
+        """Source tokens of a piece: half the positions, as a translation may be twice as long."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
@@ -314,20 +314,20 @@ class Translator(TextTranslator):
     def _search(
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
     ) -> Iterator[Translation]:
-        """Search the translations of all pieces together."""
+        """The translation of each piece, searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
             candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)
             yield Translation(source=text, candidates=candidates)
 
     def decode_hypothesis(self, found: Hypothesis) -> Candidate:
-        """Decode a hypothesis into text on one line, with its pieces."""
+        """The text, on one line, and the pieces of a hypothesis."""
         text, tokens = self.tokenizer.decode(found.ids), self.tokenizer.pieces(found.ids)
         return Candidate(text=" ".join(text.split()), score=found.score, tokens=tokens)
 
 
 def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
-    """Yield lists of the lines that have arrived, read in a thread whose errors are raised here."""
+    """Lists of the lines that are there, read ahead in a thread; errors come out here."""
     if isinstance(lines, str):
         raise TypeError("expected an iterable of lines, got a string: translate() takes one")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)

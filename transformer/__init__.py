@@ -5,9 +5,9 @@
 
 The names below are imported when they are first used: importing the package costs nothing.
 
-It is imported before torch starts its threads, and tells them to sleep soon while they wait for
-each other. By default they spin, and beside any other work on the machine training falls to a
-fifth. Whoever imports torch first, or sets one of these variables, decides for themselves.
+If torch is not imported yet, importing this package makes torch's idle threads sleep soon instead
+of spinning, by GOMP_SPINCOUNT: with spinning threads, training beside any other work on the
+machine falls to a fifth of its speed. A value of that variable or of OMP_WAIT_POLICY is kept.
 """
 
 import importlib
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from transformer.translation.directions import Directions, load
     from transformer.translation.translator import Translation, Translator
 
-SPINS = "20000"  # looks of a waiting thread before it sleeps, less than a millisecond
+SPIN_COUNT = "20000"  # checks of a waiting thread before it sleeps: under a millisecond
 if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-    os.environ["GOMP_SPINCOUNT"] = SPINS
+    os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
 
 __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022 the first is all that most need
@@ -46,5 +46,5 @@ if not TYPE_CHECKING:  # which would take any name for one of these
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
 
     def __dir__() -> list[str]:
-        """What people may use: it is shown by `help(transformer)` and by the Tab key."""
+        """List the public names, for `help(transformer)` and the Tab key."""
         return [*__all__, *(name for name in globals() if name[:2] == "__")]

@@ -166,12 +166,12 @@ def run_command(work: Callable[[], object], name: str) -> int:
         if sys.stdout:
             sys.stdout.flush()
     except BaseException as error:
-        told = _message_and_exit_code(error)
-        if told is None:
+        outcome = _message_and_exit_code(error)
+        if outcome is None:
             raise
         if os.environ.get(TRACEBACK_VARIABLE) and not isinstance(error, UserError | CheckFailed):
             traceback.print_exc()
-        message, code = told
+        message, code = outcome
         lines = (line for text in (message, *error_notes(error)) for line in text.splitlines())
         with contextlib.suppress(OSError):  # standard error may be full too
             print(f"{name}: {'; '.join(lines)}", file=sys.stderr, flush=True)

@@ -35,10 +35,11 @@ PANELS = (
 
 
 def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
-    """Draws what a run logged, by step: loss, BLEU, learning rate, speed.
+    """Draw the metrics of a run by step: loss, BLEU, learning rate, speed.
 
-    The records are the lines of `metrics.jsonl`. Where a step was logged again after a resume the
-    later record counts; panels without numbers are left out; none left is a ValueError.
+    The records are the lines of `metrics.jsonl`. Of a step that was logged again after
+    resuming the later record counts. Panels without numbers are left out; ValueError if none is
+    left.
     """
     panels = [
         (title, lines)
@@ -82,7 +83,7 @@ def bars(
     title: str = "",
     x_label: str = "",
 ) -> str:
-    """Draws one group of bars for each label, one bar of it for each series.
+    """Draw one group of bars for each label, one bar of it for each series.
 
     The intervals, where given, are the (low, high) ends of the error bars; None draws none.
     """
@@ -106,7 +107,7 @@ def bars(
 def histogram(
     edges: Sequence[float], counts: Sequence[int], title: str = "", x_label: str = ""
 ) -> str:
-    """Draws counts as bars between each two neighbouring edges."""
+    """Draw counts as bars between neighbouring edges."""
     widths = [0.92 * (right - left) for left, right in itertools.pairwise(edges)]
 
     def paint(figure: "Figure") -> None:
@@ -124,7 +125,7 @@ def heat_map(
     title: str = "",
     kind: Literal["svg", "png"] = "svg",
 ) -> bytes:
-    """Draws a table of numbers in 0 ... 1, the darker the larger; the columns' names on top."""
+    """Draw a table of numbers in 0 ... 1, larger ones darker, with the names of columns on top."""
 
     def paint(figure: "Figure") -> None:
         axes = figure.add_subplot()
@@ -147,7 +148,7 @@ def heat_map(
 
 
 def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
-    """What `paint` draws on a figure of that size in inches, as an <svg> element."""
+    """Return what `paint` draws on a figure of that size in inches, as an <svg> element."""
     svg = _render(paint, title, size, "svg").decode()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
@@ -158,7 +159,7 @@ def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float
 def _render(
     paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
 ) -> bytes:
-    """The file that matplotlib makes of it: an SVG without, a PNG with a background.
+    """Return the figure as a file: an SVG without, a PNG with a background.
 
     Without pyplot no figure outlives the call, and the settings hold within it only.
     """

@@ -1,1 +1,1 @@
-"""A model on disk: where it lies, how it is written and read, what another may begin with."""
+"""Models on disk: finding, writing and reading them, and initializing another model from one."""

@@ -1,4 +1,4 @@
-"""Weights of one model as a start for another: of another vocabulary, or larger.
+"""Initialize a model from another one, which has another vocabulary or is smaller.
 
 A piece that both vocabularies have keeps its embedding; any other begins as the mean of the old
 pieces that write it (as Gee et al. 2022, section 3, do). All else is taken as it is: a model of the
@@ -34,7 +34,7 @@ NOISE_SCALE = 0.5  # how unequally a reader weighs the copies, beside the deviat
 def initial_weights(
     before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig
 ) -> dict[str, Tensor]:
-    """The weights of `before` by name, in the shape `config`, their vocabulary `tokenizer`'s."""
+    """Return the weights of `before` by name, grown to `config` and for another tokeniser."""
     weights = dict(before.model.state_dict())
     if tokenizer.model != before.tokenizer.model:
         old = weights["embedding.weight"]
@@ -44,7 +44,7 @@ def initial_weights(
 
 @torch.no_grad()
 def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
-    """Rows for the pieces of a vocabulary, out of those of the one before: (V, D) -> (V', D)."""
+    """Return embeddings for a new vocabulary from those of the old one: (V, D) -> (V', D)."""
     known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
     new = old.new_empty(tokenizer.vocab_size, old.size(1))
     for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))):
@@ -54,7 +54,7 @@ def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) ->
 
 
 def check_growth(old: ModelConfig, new: ModelConfig) -> None:
-    """UserError unless `new` is `old`, or `old` grown; dropout and vocabulary are free."""
+    """Raise UserError unless `old` can grow to `new`; dropout and vocabulary may differ."""
     free = dataclasses.replace(new, dropout=old.dropout, vocab_size=old.vocab_size)
     if free == old:
         return
@@ -82,7 +82,7 @@ def check_growth(old: ModelConfig, new: ModelConfig) -> None:
 def grow_weights(
     weights: dict[str, Tensor], old: ModelConfig, new: ModelConfig
 ) -> dict[str, Tensor]:
-    """Weights by name of the shape `new`, which compute what those of the shape `old` do.
+    """Return weights for the shape `new` that compute what those of the shape `old` do.
 
     Exactly so at equal width; a wider model has finer sinusoidal codes between the old ones,
     which moves its output a little. Its copies are read with unequal weights, drawn from one
@@ -105,7 +105,7 @@ def grow_weights(
 
 
 class _Widening:
-    """From D channels to K x D; pairs stay together, as each is one wavelength of the codes."""
+    """A map from D channels to K x D; a sine and its cosine stay together."""
 
     def __init__(self, old: int, new: int) -> None:
         self.copies = new // old
@@ -113,7 +113,7 @@ class _Widening:
         self.of = channels // 2 // self.copies * 2 + channels % 2  # the old channel of each
 
     def fill(self, name: str, new: Tensor, old: Tensor) -> None:
-        """Writes a weight of the small model, by its name, into that of the large one."""
+        """Copy a weight of the small model into that of the large one, by its name."""
         part, kind = name.split(".")[-2:]
         if kind == "weight" and part in CHANNEL_READERS:
             new[: len(old)] = self._read(old)
@@ -130,7 +130,7 @@ class _Widening:
             new.copy_(old[..., self.of])
 
     def _read(self, old: Tensor) -> Tensor:
-        """Each weight shared among the copies: (N, D) -> (N, K x D)."""
+        """Share each weight among the copies of its channel: (N, D) -> (N, K x D)."""
         if self.copies == 1:
             return old
         parts = torch.randn(len(old), old.size(1) // 2, self.copies, 2) * old.std()

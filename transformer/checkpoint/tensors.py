@@ -1,8 +1,9 @@
-"""A checkpoint read without torch: configuration, tokeniser, and the weights as NumPy arrays.
+"""Read a checkpoint without torch: configuration, tokeniser, and the weights as NumPy arrays.
 
 A safetensors file is eight bytes with the length of its header, the header in JSON (for each name
-a type, a shape, and where its bytes begin and end), then the bytes. The library checks that; the
-arrays are views of the mapped file, which the library would copy, and bfloat16, which it refuses.
+a type, a shape, and the range of its bytes), then the bytes. The safetensors library checks the
+header; the arrays are made here, as views of the mapped file, since that library would copy them
+and refuses bfloat16.
 Weights may be int8 with a scale for each row, `NAME.scale`: value = int8 x scale.
 
 Shapes: V vocabulary, D model width, F inner width, N rows of a matrix.
@@ -35,14 +36,14 @@ SCALE_SUFFIX = ".scale"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor as its file holds it, mapped: (N, ...); int8 with a scale of each row, (N,)."""
+    """A tensor as it is stored, mapped from the file: (N, ...); int8 has a scale a row, (N,)."""
 
     dtype: str
     values: Array
     scale: Array | None = None
 
     def float32(self) -> Array:
-        """The numbers that are meant; not copied where they are stored so."""
+        """Return the values in float32, without a copy where they are stored so."""
         if self.scale is not None:
             return self.values * self.scale[:, None]
         if self.dtype == "BF16":
@@ -50,7 +51,7 @@ class StoredTensor:
         return self.values.astype(np.float32, copy=False)
 
     def is_finite(self) -> bool:
-        """Whether no number is NaN or infinite."""
+        """Return whether no value is NaN or infinite."""
         numbers = self.float32() if self.dtype == "BF16" else self.values
         return bool(np.isfinite(numbers if self.scale is None else self.scale).all())
 
@@ -65,17 +66,17 @@ class LazyCheckpoint:
     directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
 
     def stored_weights(self) -> Iterable[tuple[str, StoredTensor]]:
-        """The weights by parameter name as they are stored; defects are UserErrors."""
+        """Return the weights by parameter name, as they are stored; UserError if damaged."""
         return read_weights(self.folder / locate.WEIGHTS, self.config).items()
 
     def weights(self) -> Iterator[tuple[str, Array]]:
-        """The same in float32, one after the other."""
+        """Yield the name and the values in float32 of each weight."""
         for name, stored in self.stored_weights():
             yield name, stored.float32()
 
 
 def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
-    """All of a checkpoint but its weights; a defect of the folder is a UserError."""
+    """Open a checkpoint without reading its weights; UserError if the folder is invalid."""
     path = locate.find_checkpoint(folder)
     config, directions = locate.read_config(path)
     tokenizer = read_vocabulary(path / locate.VOCABULARY)
@@ -88,7 +89,7 @@ def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
 
 
 def read_vocabulary(path: Path) -> Tokenizer:
-    """Reads a SentencePiece model file; a missing or foreign one is a UserError."""
+    """Read a SentencePiece model file; UserError if it is missing or another kind of file."""
     try:
         return Tokenizer(locate.read_verified(path))
     except (OSError, ValueError) as error:
@@ -96,7 +97,7 @@ def read_vocabulary(path: Path) -> Tokenizer:
 
 
 def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Name and shape of each weight of a model, one by one."""
+    """Yield the name and the shape of each weight of a model."""
     width, inner = config.d_model, config.d_ff
 
     def linear(name: str, n_out: int, n_in: int) -> Shapes:
@@ -124,16 +125,16 @@ def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
-    """The weights of a model by name, mapped: of its names and shapes, of its sum, finite.
+    """Read the weights of a model by name; UserError unless they fit its configuration.
 
-    What is not so is a UserError before anything is read or allocated that it asks for.
+    Names and shapes are compared before anything is allocated.
     """
     return read_tensors(path, [*weight_shapes(config)])
 
 
 @locate.retry_if_replaced
 def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTensor]:
-    """The tensors of a file by name, mapped; UserError unless of these shapes, as saved, finite."""
+    """Map the tensors of a file by name; UserError unless of these shapes, as saved and finite."""
     try:
         mapped, tensors = _map_file(path)
     except (OSError, ValueError) as error:
@@ -156,9 +157,9 @@ def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTe
 
 
 def quantize_rows(weight: Array) -> tuple[Array, Array]:
-    """Each row as int8 with the scale that makes its largest 127: (N, D) -> (N, D), (N,).
+    """Quantize each row to int8, its largest value to 127: (N, D) -> (N, D), (N,) scales.
 
-    The rounding of the native kernels, so that they find the same numbers again.
+    Rounds as the native kernels do, so that they compute the same numbers from the result.
     """
     weight = np.asarray(weight, np.float32)
     largest = np.maximum(np.abs(weight).max(1), np.float32(1e-12))
@@ -167,7 +168,7 @@ def quantize_rows(weight: Array) -> tuple[Array, Array]:
 
 
 def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
-    """The file in memory, and what its header says is there; OSError or ValueError."""
+    """Map a file into memory; return the map and its tensors by name; OSError or ValueError."""
     with open_regular(path) as file:
         try:
             with safetensors.safe_open(path, "numpy"):  # checks the header
@@ -190,7 +191,7 @@ def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
 
 
 def _check_shapes(path: Path, tensors: Mapping[str, StoredTensor], shapes: Shapes) -> None:
-    """UserError unless the names and shapes are these, and their types those of weights."""
+    """Raise UserError unless names, shapes and types are those of a model's weights."""
     known = set()
     for name, shape in shapes:
         tensor, scale = tensors.get(name), tensors.get(name + SCALE_SUFFIX)

@@ -1,7 +1,7 @@
-"""A checkpoint is a folder: weights, configuration, tokeniser and a card, written all or nothing.
+"""Save and load checkpoints: folders of weights, configuration, tokeniser and card.
 
-`locate` says which files. Weights are read by mapping the file into memory: what is stored as
-float32 is not copied. No pickle is read or written.
+A folder is written atomically; `locate` lists its files. Weights are mapped into memory, so that
+those stored as float32 are not copied. No pickle is read or written.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ INITIALIZERS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """A model that is ready to use, with what it needs to read and write text."""
+    """A model that is ready to use, with the tokeniser and the directions that belong to it."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -50,7 +50,7 @@ def save(
     card: str,
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes a checkpoint; `training` is what `load_training` gives back, tensors and values."""
+    """Write a checkpoint atomically; `load_training` returns what `training` holds."""
     values = {**locate.describe_directions(directions), "model": dataclasses.asdict(config)}
     with atomic_folder(folder) as new:
         (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -76,11 +76,11 @@ def _save_tensors(path: Path, named: Mapping[str, Tensor]) -> None:
 
 
 def compress(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:
-    """The weights as a release stores them, to be saved.
+    """Return the weights in the smaller types of a release, ready to be saved.
 
-    Half precision; or int8 with a scale for each row of a matrix, from which the int8 kernels
-    make the very numbers that they make of the matrix itself, and half precision elsewhere. The
-    embedding is such: it is no matrix where it is read, and 8 bits moved BLEU by 0.2 both ways.
+    Either all in float16; or matrices in int8 with a scale for each row, from which the int8
+    kernels compute the same numbers as from the matrix itself, and the rest in float16. The
+    embedding stays float16: its rows are read one by one, and 8 bits moved BLEU by 0.2 either way.
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in weights.items():
@@ -93,7 +93,7 @@ def compress(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tenso
 
 
 def _to_tensor(stored: StoredTensor) -> Tensor:
-    """A tensor of the type that it is stored in; where that is int8 with scales, float32."""
+    """Convert to a tensor of the stored type, or to float32 from int8 with scales."""
     if stored.scale is not None:
         return torch.from_numpy(stored.float32())
     tensor = torch.from_numpy(stored.values)
@@ -105,10 +105,10 @@ def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]
 
 
 class _SkipInit(TorchFunctionMode):
-    """Builds modules without first values: memory that is never touched costs nothing.
+    """While active, modules are built without initializing their weights, which saves time.
 
-    The meta device would do the same, were it not for its `arange` and `normal_`, which import
-    torch's compiler: more than a second.
+    The meta device would do the same, but its `arange` and `normal_` import torch's compiler,
+    which takes more than a second.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -119,7 +119,7 @@ class _SkipInit(TorchFunctionMode):
 
 
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """Reads a checkpoint, in evaluation mode and float32; a defect of the folder is a UserError."""
+    """Load a checkpoint in float32 and evaluation mode; UserError if the folder is invalid."""
     opened = open_checkpoint(folder)
     path = opened.folder
     stored = tensors.read_weights(path / locate.WEIGHTS, opened.config)
@@ -135,7 +135,7 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
 
 
 def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[str, Tensor]:
-    """Only the weights of a checkpoint, by name; UserError unless of the shape, if one is given."""
+    """Load only the weights of a checkpoint, by name; UserError unless they fit `config`."""
     shapes = [*tensors.weight_shapes(config)] if config else None
     return _load_tensors(locate.find_checkpoint(folder) / locate.WEIGHTS, shapes)
 
@@ -143,7 +143,7 @@ def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `save` was given to go on from; tensors of other names or shapes are a UserError."""
+    """Load the `training` argument of `save`; UserError for tensors of other names or shapes."""
     path = locate.find_checkpoint(folder)
     return _load_tensors(path / locate.TRAINING_STATE, shapes), locate.read_json(
         path / locate.TRAINING_VALUES
@@ -151,7 +151,7 @@ def load_training(
 
 
 def average_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of the weights of models of one shape, by name, in float64."""
+    """Average the weights of models of one shape, by name, in float64."""
     total: dict[str, Tensor] = {}
     count = 0
     for weights in models:

@@ -1,7 +1,7 @@
-"""Source ids in, hypotheses out: what translation knows of a search, and which search it gets.
+"""The interface of a decoder (source ids in, hypotheses out), and the choice of one.
 
-The native decoder where it was built and the device is a CPU, else the plain model, for which
-torch is imported.
+The native decoder is used where it was built and the device is a CPU, else the plain model, for
+which torch is imported.
 """
 
 import functools
@@ -36,7 +36,7 @@ class Decoder(Protocol):
 
     @property
     def model(self) -> "Transformer":
-        """The plain model, which is loaded when it is first asked for."""
+        """The plain model, loaded at the first access."""
         ...
 
     def search(
@@ -48,15 +48,17 @@ class Decoder(Protocol):
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each source, best first, in the order of the sources.
+        """Return the hypotheses of each source, best first, in the order of the sources.
 
-        With `branches` those that the likeliest so many tokens after the prefix begin, greedily.
+        `prefix` holds ids that each target must begin with. `aligned` adds the attention and the
+        probability of each token. `branches`: one hypothesis after each of that many likeliest
+        next tokens, by greedy search.
         """
         ...
 
 
 def check_device(device: str, compute_type: str) -> None:
-    """UserError for a device or numbers that there are not, before a model is opened."""
+    """Raise UserError for an unknown device or compute type, before a model is opened."""
     if compute_type not in (types := choices(ComputeType)):
         raise UserError(f"expected a compute type out of {', '.join(types)}; got {compute_type!r}")
     if not re.fullmatch(r"auto|(?:cpu|cuda|mps|xpu)(?::\d{1,3})?", str(device)):
@@ -70,7 +72,7 @@ def check_device(device: str, compute_type: str) -> None:
 def open_decoder(
     opened: LazyCheckpoint, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
-    """A decoder with the weights of a checkpoint; a type that cannot be computed is a UserError."""
+    """Return a decoder of a checkpoint; UserError for a compute type that it cannot use."""
     check_device(device, compute_type)
     if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
@@ -86,7 +88,7 @@ def open_decoder(
 
 
 def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
-    """A decoder for a model in memory, whose later changes do not reach a native one."""
+    """Return a decoder of a model in memory; a native one copies the weights."""
     if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())
@@ -103,14 +105,14 @@ def _load_plain_model(folder: Path, device: str = "cpu") -> "Transformer":
 
 
 def _runs_on_cpu(device: str) -> bool:
-    """Whether a device is the CPU; `auto` is where there is no GPU."""
+    """Return whether a device is the CPU; `auto` is, where there is no GPU."""
     return device == "cpu" or (
         device == "auto" and not any(Path(name).exists() for name in GPU_DEVICE_FILES)
     )
 
 
 def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
-    """Whether the native decoder takes this model and type; UserError where only it would."""
+    """Return whether the native decoder can run the model; UserError where only it could."""
     there = native.load_library() is not None
     if there and native.is_supported(config) and compute_type != "bfloat16":
         return True

@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""The result of a search."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ class _Results(Structure):
 
 @functools.cache
 def load_library() -> ctypes.CDLL | None:
-    """The compiled library; None where it was not built, is damaged, or of other sources."""
+    """Load the compiled library; None if it was not built, is damaged, or of another version."""
     built = next((place for place in LIBRARY_PATHS if place.exists()), None)
     if built is None:
         return None
@@ -97,7 +97,7 @@ def load_library() -> ctypes.CDLL | None:
 
 
 def is_supported(config: ModelConfig) -> bool:
-    """Whether the vectors of the native decoder divide the model's widths."""
+    """Return whether the model's widths are multiples of the vectors of the native decoder."""
     channels = config.d_model // config.n_heads
     return not (
         config.d_model % WIDTH_MULTIPLE
@@ -118,7 +118,7 @@ class NativeDecoder:
         compute_type: ComputeType,
         plain: "Callable[[], Transformer]",
     ) -> None:
-        """Packs the weights, one after the other; ValueError unless they are those of `config`.
+        """Copy the weights into the library; ValueError unless they are those of `config`.
 
         `plain` loads the plain model with the same weights.
         """
@@ -153,7 +153,7 @@ class NativeDecoder:
 
     @functools.cached_property
     def model(self) -> "Transformer":
-        """The plain model, which is loaded when it is first asked for."""
+        """The plain model, loaded at the first access."""
         return self._plain()
 
     def _read(self, weights: Iterable[tuple[str, np.ndarray | StoredTensor]]) -> None:
@@ -172,7 +172,7 @@ class NativeDecoder:
             raise ValueError(f"expected weights named {', '.join(missing)}")
 
     def _parameters(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """The number and the shape of each parameter of the model, by name."""
+        """Return the index and the shape of each parameter, by name."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         shape = (c_int64 * 2)()
         while name := self._library.decoder_parameter(
@@ -191,9 +191,9 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each source, best first, in the order of the sources.
+        """Return the hypotheses of each source, best first, in the order of the sources.
 
-        The library is asked for as many at once as it soon has: Ctrl-C waits for it.
+        The library searches a limited number at a time, since Ctrl-C waits for its return.
         """
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
@@ -229,7 +229,7 @@ class NativeDecoder:
 
 
 def default_threads() -> int:
-    """As many as this process has cores, or as OMP_NUM_THREADS says."""
+    """Return OMP_NUM_THREADS, or else the number of cores that this process may use."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdecimal() and int(asked) else len(os.sched_getaffinity(0))
 
@@ -237,7 +237,7 @@ def default_threads() -> int:
 def _read_results(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
-    """What the library found, as the values of Python."""
+    """Convert the results of the library to hypotheses."""
     place = start = looked = 0
     hypotheses: list[list[Hypothesis]] = []
     for source, length in enumerate(n_source):

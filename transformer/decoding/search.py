@@ -1,7 +1,7 @@
-"""From source ids to target ids: greedy search, the default, and beam search.
+"""Greedy search, the default, and beam search with the plain model.
 
-Both take one token a step with the keys and values of the past kept, drop the rows that have
-ended, and give each sentence the result that it would get alone.
+Both add one token a step, reuse the keys and values of earlier steps, drop finished rows, and
+give each sentence the result that it would get alone.
 
 Shapes: B sentences, S source, N beams, R rows still searching, V vocabulary.
 """
@@ -24,14 +24,14 @@ MIN_BATCH_ROWS = 8  # rows that are computed together, where there are so many f
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^alpha, the end mark counted (Wu et al. 2016, eq. 14)."""
+    """Return ((5 + length) / 6)^alpha, end mark included (Wu et al. 2016, eq. 14)."""
     return float(((5 + length) / 6) ** alpha)
 
 
 def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
-    """Most tokens that each row may get, end mark included: (B, S) -> (B,).
+    """Return the most tokens that each row may have, end mark included: (B, S) -> (B,).
 
-    `max_ratio` times the source plus 10, and what the model has positions for.
+    That is `max_ratio` times the source plus 10, at most the positions of the model.
     """
     lengths = (src != PAD_ID).sum(1)
     limits = (lengths * max_ratio).long() + 10 + prefix
@@ -39,7 +39,7 @@ def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int
 
 
 def _mask_logits(logits: Tensor, may_go_on: Tensor) -> Tensor:
-    """Padding and start never follow; at the limit only the end does: (R, V), (R,) -> (R, V)."""
+    """Exclude padding and start; at the limit all but the end: (R, V), (R,) -> (R, V)."""
     logits[:, [PAD_ID, BOS_ID]] = -math.inf
     if not may_go_on.all():
         ends = logits[~may_go_on, EOS_ID]
@@ -49,7 +49,7 @@ def _mask_logits(logits: Tensor, may_go_on: Tensor) -> Tensor:
 
 
 def _block_repeated_ngrams(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
-    """No n-gram comes a second time (Paulus et al. 2017, 2.5); 0: any may: (R, V), (R, T)."""
+    """Exclude tokens that repeat an n-gram (Paulus et al. 2017, 2.5), unless n is 0: (R, V)."""
     if n:
         for row, ids in enumerate(tokens.tolist()):
             last = ids[len(ids) - n + 1 :]
@@ -62,7 +62,7 @@ def _block_repeated_ngrams(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
 def _next_logits(
     model: Transformer, tokens: Tensor, state: DecoderState
 ) -> tuple[Tensor, DecoderState]:
-    """Next logits after one token a row, or several: (R, T) -> (R, V), new state."""
+    """Return the logits after the next tokens of each row: (R, T) -> (R, V), new state."""
     logits, state = model.decode(tokens, state)
     return logits[:, -1].float(), state
 
@@ -71,9 +71,10 @@ def _next_token(
     model: Transformer, read: tuple[Tensor, Tensor], state: DecoderState, may_go_on: Tensor, *,
     scored: bool, no_repeat: int,
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
-    """The likeliest next token, and its log-probability if `scored`: -> 2 x (R,), state.
+    """Return the likeliest next token, its log-probability if `scored`, and the new state.
 
-    `read` is what the model has still to read, and all tokens up to here: 2 x (R, T).
+    `read` holds the tokens that the model has not read yet, and all tokens so far: 2 x (R, T)
+    -> 2 x (R,).
     """
     tokens, past = read
     if not scored and not no_repeat:
@@ -90,7 +91,7 @@ def _next_token(
 
 
 def _start_tokens(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Tensor:
-    """The start mark and the forced prefix: -> (B, 1 + P)."""
+    """Return the start mark and the forced prefix for each row: -> (B, 1 + P)."""
     return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
 
 
@@ -104,10 +105,10 @@ def greedy_search(
     scored: bool = True,
     no_repeat: int = 0,
 ) -> list[Hypothesis]:
-    """The likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
+    """Take the likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
 
-    A forced prefix is part of the ids, not of the score; without `scored` that is not a number.
-    `no_repeat` is the length of the n-grams that may come only once, the prefix counted.
+    A forced prefix is part of the ids, not of the score. Without `scored` the score is NaN.
+    `no_repeat` is the length of n-grams that may not repeat, prefix included; 0: all may.
     """
     limits = length_limits(model, src, max_ratio, len(prefix))
     tokens = _start_tokens(model, src, prefix)
@@ -139,7 +140,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Greedy search after each of the likeliest tokens that follow a prefix: (1, S), best first."""
+    """Search greedily after each of the likeliest next tokens: (1, S) -> hypotheses, best first."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
@@ -159,10 +160,10 @@ def branch_search(
 def _expand(
     scores: Tensor, logits: Tensor, may_go_on: Tensor, tokens: Tensor, config: DecodeConfig
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The 2N best continuations of each sentence, after its tokens up to here.
+    """Return the 2N best continuations of each sentence.
 
-    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N): their scores, the beam that each
-    continues, and its token.
+    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N): scores, the beam that each one
+    continues, and its next token.
     """
     beam_size = config.beam_size
     log_probs = _block_repeated_ngrams(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
@@ -175,11 +176,11 @@ def _select_beams(
     finished: Sequence[list[Hypothesis]], tokens: Tensor,
     candidates: tuple[Tensor, Tensor, Tensor], config: DecodeConfig,
 ) -> tuple[list[list[int]], list[bool]]:  # fmt: skip
-    """Files the hypotheses that ended, and picks the N candidates that go on.
+    """Add hypotheses that ended to `finished`, and select the N candidates to continue.
 
     An end mark counts only among the first N: with a looser rule empty translations win.
-    Gives, for each sentence, the places of its next beams among the candidates, and whether
-    its search goes on.
+    Returns for each sentence the indices of its next beams among the candidates, and whether
+    its search continues.
     """
     size, penalty = config.beam_size, length_penalty(tokens.size(-1), config.alpha)
     scores, parents, chosen = (c.tolist() for c in candidates)
@@ -205,7 +206,7 @@ def _select_beams(
 def beam_search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
-    """The n best of `beam_size` hypotheses, best first: (B, S) -> B lists.
+    """Return the n best of `beam_size` hypotheses, best first: (B, S) -> B lists.
 
     A sentence is over when it has N finished hypotheses (Wu et al. 2016, section 7).
     """
@@ -238,7 +239,7 @@ def search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
     branches: int = 0,
 ) -> list[list[Hypothesis]]:  # fmt: skip
-    """Greedy for one beam, beam search for more: (B, S) -> B lists, best first."""
+    """Search greedily with one beam, else by beam search: (B, S) -> B lists, best first."""
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
@@ -260,10 +261,10 @@ def search(
 
 
 def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> Iterator[list[int]]:
-    """The places of the sources, the longest first, in batches of `batch_tokens` at most.
+    """Yield batches of source indices, longest first, of at most `batch_tokens` each.
 
-    For several workers each batch is two thirds of a fair share of the rest, so that the last are
-    small and no core waits long for another.
+    For several workers each batch is two thirds of a fair share of the rest, so that the last
+    ones are small and no core waits long for another.
     """
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     fair = -(-len(order) // n_workers)
@@ -276,7 +277,7 @@ def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> It
 
 
 def select_device(name: str) -> torch.device:
-    """`auto` is a GPU where there is one; a device that is not there is a UserError."""
+    """Return the device of that name; `auto`: a GPU if there is one; UserError if unavailable."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -289,13 +290,13 @@ def select_device(name: str) -> torch.device:
 
 
 class BatchDecoder:
-    """A `Decoder` out of the plain model: many sentences, sorted by length, a batch for each core.
+    """A `Decoder` with the plain model: sentences sorted by length, a batch for each core.
 
     Two cores that each search a batch of their own are faster than two that share one product.
     """
 
     def __init__(self, model: Transformer, compute_type: ComputeType = "auto") -> None:
-        """In float32, on a GPU in bfloat16, unless told; UserError for int8."""
+        """Use float32, or bfloat16 on a GPU, by default; UserError for int8."""
         if compute_type == "int8":
             raise UserError("expected float32 or bfloat16 for the plain model, got int8")
         self.model, self.config, self.device = model, model.config, str(model.device)
@@ -308,9 +309,9 @@ class BatchDecoder:
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
         aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
-        """The hypotheses of each source, best first, in the order of the sources.
+        """Return the hypotheses of each source, best first, in the order of the sources.
 
-        On a CPU there are as many batches at work as `torch.get_num_threads()` says.
+        On a CPU, `torch.get_num_threads()` batches are searched at a time.
         """
         n_threads = torch.get_num_threads()
         n_workers = n_threads if self.model.device.type == "cpu" else 1
@@ -341,7 +342,7 @@ class BatchDecoder:
 
 @torch.inference_mode()
 def _with_alignment(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothesis:
-    """The same with its alignment, for which the model reads both sides once more."""
+    """Return a hypothesis with its alignment, for which the model runs once more."""
     looked: list[Tensor] = []
     attention = cast(DecoderLayer, model.decoder[-1]).cross_attention
     hook = attention.register_forward_hook(

@@ -1,6 +1,6 @@
-"""Words of a translation: from which source words, how likely, and what else may stand there.
+"""Explain the words of a translation: their source words, probabilities and alternatives.
 
-All by the search itself, in batches: no torch where the native decoder is there.
+The decoder computes all of it, in batches; with the native decoder torch is not imported.
 
 Shapes: S source pieces with the end mark, T target pieces with the end mark.
 """
@@ -15,12 +15,12 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, Use
 from transformer.text.tokenizer import Word, group_words
 from transformer.translation.translator import GREEDY, Translator
 
-MAX_WORD_PIECES = 16  # pieces after which an alternative is taken as it is
+MAX_WORD_PIECES = 16  # an alternative word is cut after so many pieces
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alternative:
-    """A word that might stand after a prefix; no text and the end mark alone: the end."""
+    """A word that might follow a prefix; with no text and only the end mark: the end."""
 
     text: str
     ids: tuple[int, ...]
@@ -30,7 +30,7 @@ class Alternative:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AlignedTranslation:
-    """One sentence's translation, piece by piece."""
+    """The translation of one sentence, piece by piece."""
 
     source: str
     target: str
@@ -50,7 +50,7 @@ class AlignedTranslation:
         return group_words(self.target_pieces[:-1])
 
     def alignment(self) -> list[list[float]]:
-        """How much each target word looked at each source word: (target, source words).
+        """Return the attention of each target word to each source word: (target, source words).
 
         The mean over the word's steps, summed over the source word's pieces; what a row lacks to 1
         went to the end mark or to a gap.
@@ -61,14 +61,14 @@ class AlignedTranslation:
         ]
 
     def confidence(self) -> tuple[float, ...]:
-        """The probability of each target word, given those before: the product of its pieces'."""
+        """Return the probability of each target word: the product of those of its pieces."""
         return tuple(
             math.prod(self.probabilities[word.first : word.last]) for word in self.target_words
         )
 
 
 def can_align(translator: Translator, text: str) -> bool:
-    """Whether a text is one sentence that the model takes at once."""
+    """Return whether a text is one sentence that is short enough for the model."""
     return 0 < len(translator.source_ids(text)) < translator.max_source_len
 
 
@@ -76,9 +76,9 @@ def align(
     translator: Translator, texts: Sequence[str], prefix: Sequence[int] = (),
     decode: DecodeConfig = GREEDY,
 ) -> list[AlignedTranslation]:  # fmt: skip
-    """Translates sentences, after a forced prefix if there is one, together.
+    """Translate sentences with their alignment, after a forced prefix if there is one.
 
-    UserError for text or a prefix that the model cannot take at once.
+    Raises UserError for a text or prefix that is too long for the model.
     """
     forced = _check_prefix(translator, prefix)
     sources = [_source_ids(translator, text) for text in texts]
@@ -103,7 +103,7 @@ def align(
 def align_given(
     translator: Translator, text: str, target: str, decode: DecodeConfig = GREEDY
 ) -> AlignedTranslation | None:
-    """A sentence with a translation that somebody else made; None where the model cannot say it."""
+    """Align a sentence with a given translation; None if the model cannot generate that."""
     ids = [*translator.tokenizer.encode(target), EOS_ID]
     if UNK_ID in ids or len(ids) > translator.config.max_len - 2:
         return None
@@ -114,9 +114,9 @@ def align_given(
 def alternatives(
     translator: Translator, text: str, prefix: Sequence[int] = (), k: int = 8
 ) -> list[Alternative]:
-    """The words that the k likeliest tokens after a prefix begin, each completed; likeliest first.
+    """Complete the k likeliest next tokens after a prefix to words; the likeliest word first.
 
-    What the model would say next is among them. Two tokens may begin the same word: given once.
+    The word that the model would choose is among them. A word that two tokens begin comes once.
     """
     source, before = _source_ids(translator, text), _check_prefix(translator, prefix)
     start, size = len(before), translator.config.vocab_size
@@ -137,7 +137,7 @@ def alternatives(
 
 
 def _source_ids(translator: Translator, text: str) -> list[int]:
-    """The ids of one sentence; UserError where there is none or where it is too long."""
+    """Return the ids of one sentence; UserError for an empty or too long one."""
     ids = translator.source_ids(text)
     if not 0 < len(ids) < translator.max_source_len:
         raise UserError(
@@ -148,7 +148,7 @@ def _source_ids(translator: Translator, text: str) -> list[int]:
 
 
 def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
-    """A forced prefix that may be decoded after; UserError for ids that cannot stand there."""
+    """Return a forced prefix as a list; UserError for ids that cannot be in one."""
     size, limit = translator.config.vocab_size, translator.config.max_len - 2
     wrong = [i for i in prefix if not 0 <= i < size or i in (PAD_ID, BOS_ID, UNK_ID)]
     if wrong or EOS_ID in prefix[:-1] or len(prefix) > limit:
@@ -160,7 +160,7 @@ def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
 
 
 def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
-    """The first word that new ids write or lengthen, and how many of them; 0 if it may go on."""
+    """Return the first word that new ids form, and their number; 0 if the word may continue."""
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])

@@ -1,7 +1,7 @@
-"""Why a translation reads as it does: attention maps and likeliest tokens, as picture and text.
+"""Show how a translation was decoded: attention maps and likeliest tokens, as picture and text.
 
-The tokens are those that the translator itself chooses; the plain model then reads them once more,
-forced, and its attention modules are asked where they look, one sentence at a time.
+The translator chooses the tokens; then the plain model runs on them once more, and hooks on its
+attention modules record the weights, one sentence at a time.
 
 Shapes: L layers, H heads, S source pieces with the end mark, T target pieces with the end mark;
 row t of a target map belongs to the step that gave target piece t. V vocabulary, K alternatives.
@@ -36,7 +36,7 @@ STYLE = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    """A token that might have come at a step."""
+    """A token that might have been chosen at a step."""
 
     id: int
     piece: str
@@ -45,7 +45,7 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Trace(AlignedTranslation):
-    """One sentence's translation and how it came about; maps are float32 on the CPU."""
+    """The translation of one sentence and how it was decoded; maps are float32 on the CPU."""
 
     steps: tuple[tuple[Choice, ...], ...]  # T x N_CHOICES, likeliest first
     encoder: Tensor  # (L, H, S, S) source pieces that look at source pieces
@@ -55,9 +55,9 @@ class Trace(AlignedTranslation):
 
 @contextlib.contextmanager
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
-    """Collects the weights of every attention while the model runs, by the name of its kind.
+    """Record the weights of all attention modules while the block runs, by kind.
 
-    The model must run nowhere else meanwhile.
+    No other thread may run the model meanwhile.
     """
     seen: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
 
@@ -84,9 +84,9 @@ def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def trace(
     translator: Translator, text: str, prefix: Sequence[int] = (), decode: DecodeConfig = GREEDY
 ) -> Trace:
-    """Translates one sentence, after a forced prefix if there is one, and looks inside.
+    """Translate one sentence, after a forced prefix if there is one, and record all attention.
 
-    Raises UserError for text or a prefix that the model cannot take at once.
+    Raises UserError for a text or prefix that is too long for the model.
     """
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
@@ -96,27 +96,27 @@ def trace(
     maps: dict[str, Any] = {kind: torch.stack(maps) for kind, maps in seen.items()}
     probabilities = logits[0].float().softmax(-1).cpu()  # (T, V)
     best, ids = probabilities.topk(min(N_CHOICES, probabilities.size(1)), dim=-1)
-    told = {field.name: getattr(aligned, field.name) for field in dataclasses.fields(aligned)}
-    told["probabilities"] = tuple(probabilities[range(len(target)), target].tolist())
-    told["attention"] = maps["cross"][-1].mean(0).numpy()
+    fields = {field.name: getattr(aligned, field.name) for field in dataclasses.fields(aligned)}
+    fields["probabilities"] = tuple(probabilities[range(len(target)), target].tolist())
+    fields["attention"] = maps["cross"][-1].mean(0).numpy()
     steps = tuple(
         tuple(map(Choice, row, pieces(row), values))
         for row, values in zip(ids.tolist(), best.tolist(), strict=True)
     )
-    return Trace(**told, **maps, steps=steps)
+    return Trace(**fields, **maps, steps=steps)
 
 
 def best_alignment_layer(cross: Tensor) -> int:
-    """The layer that aligns best: (L, H, T, S) -> its number, from 0.
+    """Return the index of the layer that aligns best: (L, H, T, S) -> 0 ... L - 1.
 
-    The one whose steps, the mean of the heads taken, look most at a single piece. The end mark
-    is left out: heads that find nothing rest on it.
+    In that layer the attention of the steps, averaged over the heads, is most concentrated on
+    single pieces. The end mark is left out: heads that find nothing rest on it.
     """
     return int(cross.mean(1)[:, :-1, :-1].amax(-1).mean(-1).argmax())
 
 
 def alignment_map(traced: Trace) -> Tensor:
-    """Who looks where in that layer, the mean of its heads: -> (T, S)."""
+    """Return the attention of the layer that aligns best, averaged over its heads: -> (T, S)."""
     return traced.cross[best_alignment_layer(traced.cross)].mean(0)
 
 
@@ -127,9 +127,10 @@ def explain(
     steps: bool = True,
     decode: DecodeConfig = GREEDY,
 ) -> Iterator[str]:
-    """The lines about each sentence of each text; with `picture` there must be one sentence.
+    """Yield lines that explain the translation of each sentence of each text.
 
-    Without `steps` they are its translation alone.
+    With `picture`, draw the attention of the only sentence; UserError if there are several.
+    Without `steps` the only line is the translation.
     """
     sentences = (
         part.text
@@ -150,7 +151,7 @@ def explain(
 
 
 def format_trace(traced: Trace) -> Iterator[str]:
-    """Step by step: what is written, the ten likeliest next pieces, what is looked at."""
+    """Yield for each step the target so far, the ten likeliest next pieces, the attention."""
     looks = alignment_map(traced)
     yield f"source: {' '.join(traced.source_pieces)}"
     for number, choices in enumerate(traced.steps):
@@ -171,7 +172,7 @@ def format_trace(traced: Trace) -> Iterator[str]:
 
 
 def save_picture(traced: Trace, path: Path) -> None:
-    """Writes the alignment as a picture, or as a page with the steps; the suffix says which."""
+    """Write the attention as a picture, or as a page with the steps, by the suffix of `path`."""
     looks = alignment_map(traced).tolist()
     layer = best_alignment_layer(traced.cross) + 1
     title = f"Attention, mean of the heads of decoder layer {layer}"

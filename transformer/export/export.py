@@ -1,7 +1,7 @@
-"""A trained model for other engines: written, opened again, compared token for token.
+"""Export a trained model for other engines, and compare the translations of both.
 
-Greedy search by the engine must translate test sentences as the model does, in float32, or there
-is no folder. A difference is weighed by how sure the model was where the two part.
+The folder is written only if greedy search by the engine in float32 translates test sentences as
+the model does. A difference is tolerated if the model finds both tokens equally likely.
 
 Shapes: B batch, S source, V vocabulary.
 """
@@ -62,7 +62,7 @@ SENTENCES = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ExportRequest:
-    """Which checkpoint becomes which folder; `texts` are checked beside SENTENCES.
+    """Which checkpoint to export to which folder; `texts` are checked besides SENTENCES.
 
     `langs` is one of the directions of the checkpoint; without it, the first.
     """
@@ -84,10 +84,10 @@ class ExportRequest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Agreement:
-    """What the check of an export found.
+    """The result of the check of an export.
 
-    Of `n_sentences` the export translates all alike in float32, but for `n_ties` that part where
-    two tokens are equally likely; `n_quantized` alike with the weights as they are stored.
+    In float32 all of `n_sentences` are translated alike, except `n_ties` where two tokens were
+    equally likely; with the weights as they are stored `n_quantized` are translated alike.
     """
 
     n_sentences: int
@@ -108,7 +108,7 @@ class Difference:
 def _preference_margin(
     model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]
 ) -> float:
-    """How much likelier our token is where two translations part: (1, S) -> nats."""
+    """Return how much likelier our token is where two translations first differ: -> nats."""
     pairs = list(itertools.zip_longest(ours, theirs, fillvalue=EOS_ID))
     place = next(i for i, (own, other) in enumerate(pairs) if own != other)
     own, other = pairs[place]
@@ -125,10 +125,10 @@ def find_differences(
     search: GreedySearch,
     tags: Sequence[int] = (),
 ) -> Iterator[Difference]:
-    """Where the other search's greedy translations are not the model's.
+    """Yield the texts that the other search translates differently from the model.
 
-    Sources begin with `tags`. One longer than half of the model's positions is cut there; lengths
-    are bounded as in our search, by `max_ratio` of `DecodeConfig`.
+    Sources begin with `tags` and are cut at half of the model's positions; the length of targets
+    is limited as in our search, by `max_ratio` of `DecodeConfig`.
     """
     longest = max(1, model.config.max_len // 2 - 1)
     sources = {text: [*tags, *ids][:longest] for text in texts if (ids := tokenizer.encode(text))}
@@ -150,7 +150,7 @@ def find_differences(
 
 
 def _count_ties(differences: Iterable[Difference], engine: str) -> int:
-    """How often float32 cannot tell which token is next; any real difference is a UserError."""
+    """Count differences between equally likely tokens; raise UserError for any other difference."""
     n_ties = 0
     for pair in differences:
         if pair.margin >= TIE_TOLERANCE:
@@ -170,7 +170,7 @@ def _export_ctranslate2(
     texts: Sequence[str],
     quantization: Quantization,
 ) -> Agreement:
-    """Writes and checks in float32, then once more with the weights as they are wanted."""
+    """Write and check the export in float32, then once more in the requested type."""
     model, tokenizer = opened.model, opened.tokenizer
     pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
 
@@ -194,7 +194,7 @@ def _export_huggingface(
     folder: Path,
     texts: Sequence[str],
 ) -> Agreement:
-    """Writes and checks the model, and that the tokeniser cuts and joins as ours."""
+    """Write and check the export, and that its tokeniser splits and joins texts as ours."""
     to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, langs, tags)
     model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts, tags)
@@ -205,10 +205,10 @@ def _export_huggingface(
 
 
 def export(request: ExportRequest) -> Agreement:
-    """Writes a checkpoint as a folder of another engine, checked on some sentences.
+    """Export a checkpoint to a folder for another engine, and check it on some sentences.
 
-    Raises UserError where the folder is taken, the engine is not installed or cannot express the
-    model, the model has no such direction, or a translation differs; then nothing is left behind.
+    Raises UserError, and writes nothing, if the folder is not empty, the engine is not installed
+    or cannot represent the model, the model lacks the direction, or a translation differs.
     """
     opened = weights.load(request.model)
     langs = resolve_direction(request.model, opened.directions, request.langs)

@@ -1,4 +1,4 @@
-"""A model as a CTranslate2 folder, built from that library's own description of a Transformer.
+"""Convert a model to a CTranslate2 folder, by that library's `TransformerSpec`.
 
 ctranslate2 is imported only when it is needed.
 
@@ -46,7 +46,7 @@ TAG_USAGE = "\nIt also puts the piece `{tag}` first, which names the language to
 
 
 def _import_library() -> Any:
-    """The optional library, or a UserError that says how to install it."""
+    """Import the optional library; UserError that says how to install it."""
     try:
         import ctranslate2
     except ImportError as error:
@@ -58,7 +58,7 @@ def _import_library() -> Any:
 
 
 def vocabulary(tokenizer: Tokenizer | None, vocab_size: int) -> list[str]:
-    """The pieces by id; without a tokeniser a word is its id in decimal digits."""
+    """Return the pieces by id; without a tokeniser a piece is its id in decimal digits."""
     if tokenizer is not None:
         return list(tokenizer.pieces(range(vocab_size)))
     special = {PAD_ID: "<pad>", BOS_ID: "<s>", EOS_ID: "</s>", UNK_ID: "<unk>"}
@@ -66,7 +66,7 @@ def vocabulary(tokenizer: Tokenizer | None, vocab_size: int) -> list[str]:
 
 
 def _copy(*tensors: Tensor) -> Tensor:
-    """A new tensor, since quantisation works in place: n x (L, ...) -> (n x L, ...)."""
+    """Copy and concatenate, since quantization works in place: n x (L, ...) -> (n x L, ...)."""
     return torch.cat([tensor.detach().float().cpu() for tensor in tensors])
 
 
@@ -80,7 +80,7 @@ def _set_norm(spec: Any, norm: Any) -> None:
 
 
 def _set_layer(spec: Any, layer: Any) -> None:
-    """One encoder or decoder layer; maps that read the same vector are one map there."""
+    """Copy an encoder or decoder layer; linear layers with the same input are one layer there."""
     attention = layer.self_attention
     _set_linear(spec.self_attention.linear[0], attention.query, attention.key, attention.value)
     _set_linear(spec.self_attention.linear[1], attention.out)
@@ -131,7 +131,7 @@ def to_ctranslate2(
     quantization: Quantization = "none",
     tags: Sequence[int] = (),
 ) -> None:
-    """Writes what `ctranslate2.Translator` opens into a folder; nothing is checked here.
+    """Write a folder that `ctranslate2.Translator` opens; the result is not checked here.
 
     Of `tags`, at most one, the library makes the first piece of each source. Without a tokeniser,
     for measurements, a word is its id in decimal digits.
@@ -152,14 +152,14 @@ def to_ctranslate2(
 
 
 def open_ctranslate2(folder: Path, **options: Any) -> Any:
-    """The `ctranslate2.Translator` of a folder; the options are those of its constructor."""
+    """Return the `ctranslate2.Translator` of a folder; `options` go to its constructor."""
     return _import_library().Translator(str(folder), **options)
 
 
 def ctranslate2_search(
     translator: Any, pieces: Sequence[str], tags: Sequence[int] = ()
 ) -> Callable[[Tensor, int], list[list[int]]]:
-    """Greedy search by CTranslate2, in ids; `pieces` is the vocabulary, `tags` what it adds."""
+    """Return greedy search by CTranslate2 on ids; it adds `tags` to sources itself."""
     ids = {piece: i for i, piece in enumerate(pieces)}
     added = {PAD_ID, EOS_ID, *tags}
 

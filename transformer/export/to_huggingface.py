@@ -1,4 +1,4 @@
-"""A model as one of Hugging Face: in memory, or as a folder for its classes and pipelines.
+"""Convert a model to Hugging Face Transformers: in memory, or as a folder for its pipelines.
 
 Marian is the same network with the norm after each sublayer, Pegasus with the norm before it. Both
 have sinusoidal positions; learned ones are refused. The tokeniser is Marian's in both.
@@ -64,7 +64,7 @@ is given as `text_target`, for training, with `<s>`, which is to be dropped).
 
 
 def _import_library() -> Any:
-    """The optional library, or a UserError that says how to install it."""
+    """Import the optional library; UserError that says how to install it."""
     try:
         import transformers
     except ImportError as error:
@@ -81,7 +81,7 @@ def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[st
 
 
 def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The weights of an encoder or decoder layer by the names there."""
+    """Yield the weights of an encoder or decoder layer by their names in Transformers."""
     every = slice(None)  # channels that are not of the residual stream
     blocks = {"self_attn": (layer.self_attention, layer.self_residual)}
     if hasattr(layer, "cross_attention"):
@@ -101,7 +101,7 @@ def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor
 
 
 def _weights(model: Transformer) -> dict[str, Tensor]:
-    """Our weights by the names there, the channels of the residual stream in the order there.
+    """Return the weights by their names, and with the order of channels, in Transformers.
 
     The position codes stand on the channels as sine, cosine, sine, cosine; there all sines are
     first. Whatever reads or writes these channels is reordered with them, so nothing changes.
@@ -120,7 +120,7 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def to_huggingface_model(model: Transformer) -> Any:
-    """A `MarianMTModel`, or a `PegasusForConditionalGeneration`, in float32 and evaluation mode.
+    """Return a `MarianMTModel` or `PegasusForConditionalGeneration`, in float32, for evaluation.
 
     UserError for learned positions, which neither has, or where transformers is not installed.
     """
@@ -176,7 +176,7 @@ def to_huggingface(
     langs: Direction,
     tags: Sequence[int] = (),
 ) -> None:
-    """Writes model, tokeniser and configurations into a folder; nothing is checked here.
+    """Write model, tokeniser and configurations into a folder; the result is not checked here.
 
     Of `tags`, at most one, the tokeniser makes the first piece of each source.
     """
@@ -207,7 +207,7 @@ def to_huggingface(
 
 
 def _override_bos_piece(piece: str) -> bytes:
-    """What, at the end of a SentencePiece model, makes another piece of the one to begin with.
+    """Return bytes to append to a SentencePiece model, which replace its first piece, `bos_piece`.
 
     Of two values of a field in a protobuf message the later one holds: `bos_piece`, field 46, of
     `trainer_spec`, field 2 (sentencepiece_model.proto). MarianTokenizer itself adds none.
@@ -217,7 +217,7 @@ def _override_bos_piece(piece: str) -> bytes:
 
 
 def open_huggingface(folder: Path) -> tuple[Any, Any]:
-    """The model in float32 and the `MarianTokenizer` of a folder."""
+    """Return the model in float32 and the `MarianTokenizer` of a folder."""
     library = _import_library()
     with warnings.catch_warnings():
         # What it recommends normalises punctuation, which neither we nor this tokeniser do.
@@ -228,7 +228,7 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
 
 
 def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
-    """Greedy search by `generate`, in ids: (B, S), most tokens -> B lists without special ids."""
+    """Return greedy search by `generate`: (B, S), most tokens -> B lists without special ids."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = model.generate(
@@ -246,7 +246,7 @@ def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
 def check_tokenizer(
     theirs: Any, ours: Tokenizer, texts: Iterable[str], tags: Sequence[int] = ()
 ) -> None:
-    """UserError at the first text that a `MarianTokenizer` cuts or joins in another way than ours.
+    """Raise UserError at the first text that `MarianTokenizer` splits or joins differently.
 
     One that begins with a language code, `>>es<<`, is such a text.
     """

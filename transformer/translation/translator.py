@@ -114,8 +114,8 @@ class Layout:
         candidates = combine_candidates([result.candidates for result in translated], write)[
             :n_best
         ]
-        told = (line for result in translated for line in result.warnings)
-        warnings = dict.fromkeys((*self.source_warnings, *told))
+        later = (line for result in translated for line in result.warnings)
+        warnings = dict.fromkeys((*self.source_warnings, *later))
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 
 

@@ -193,9 +193,7 @@ class NoiseConfig:
     noise_stop: float = option(0.0, "share of the pairs without the final stop")
     noise_lower: float = option(0.0, "share of the sources in lower case")
     noise_typos: float = option(0.0, "share of the sources with one or two typos")
-    noise_slots: float = option(
-        0.0, "share of the pairs with placeholders for names, numbers, addresses"
-    )
+    noise_slots: float = option(0.0, "share of the pairs with placeholders for names, numbers")
     noise_names: float = option(0.0, "share of the pairs with other names of people and places")
     noise_caps: float = option(0.0, "share of the batches in capitals")
     noise_title: float = option(0.0, "share of the batches with every word capitalised")
@@ -255,11 +253,9 @@ class TrainConfig(NoiseConfig):
     lr_scale: float = option(1.0, "factor on the learning rate")
     warmup: int = option(0, "steps of linear warm-up; auto: by --warmup-ratio", auto=True)
     warmup_ratio: float = option(0.08, "warm-up as a share of all steps")
-    cooldown: int = option(
-        0, "number of last steps in which the learning rate falls to zero; needs --max-steps"
-    )
+    cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
     cooldown_ratio: float = option(
-        0.4, "last share of the run in which the learning rate of wsd falls to zero"
+        0.4, "last share of the run, in which the rate of wsd falls to zero"
     )
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
     clip: float = option(1.0, "largest gradient norm; 0: no clipping")
@@ -269,9 +265,7 @@ class TrainConfig(NoiseConfig):
     seed: int = option(1, "of the weights, the batches and the dropout")
     max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
     max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
-    max_minutes: float = option(
-        0.0, "stop after this many minutes, of all starts together; 0: no limit"
-    )
+    max_minutes: float = option(0.0, "stop after this many minutes, over all starts; 0: no limit")
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")
     eval_pairs: int = option(500, "development pairs translated for the validation BLEU")
@@ -280,9 +274,7 @@ class TrainConfig(NoiseConfig):
         auto=True
     )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
-    precision: Literal["auto", "float32", "bfloat16"] = option(
-        "auto", "number type of matrix products"
-    )
+    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
     compile: bool = option(False, "compile the layers with torch.compile")
     threads: int = option(0, "CPU threads of each process; 0: one for each core")
     loader_workers: int = option(
@@ -328,9 +320,7 @@ FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "
 
 MAX_BEAM_SIZE = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
-COMPUTE_TYPE_HELP = (
-    "number type of matrix products; auto: the fastest without loss of quality (GPU: bfloat16)"
-)
+COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without loss of quality (GPU: bfloat16)"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -341,13 +331,9 @@ class DecodeConfig:
     n_best: int = option(1, "translations to output for each sentence, at most --beam-size")
     alpha: float = option(0.6, "length penalty of beam search (Wu et al. 2016, eq. 14)")
     max_ratio: float = option(2.0, "longest translation: this times the source, plus 10 pieces")
-    no_repeat_ngram: int = option(
-        0, "never repeat an n-gram of this many pieces; 0: allow repetition"
-    )
+    no_repeat_ngram: int = option(0, "never repeat an n-gram of so many pieces; 0: allow it")
     batch_tokens: int = option(4096, "source pieces translated at once, padding included")
-    scores: bool = option(
-        True, "compute the scores of greedy translations, too, which takes a little longer"
-    )
+    scores: bool = option(True, "also score greedy translations, which takes a little longer")
 
     def __post_init__(self) -> None:
         bounds = {"{} >= 1": "beam_size batch_tokens", f"{{}} <= {MAX_BEAM_SIZE}": "beam_size",

@@ -5,8 +5,10 @@ import pytest
 from transformer.translation.conventions import (
     convert_amount,
     find_amounts,
+    join_alternatives,
     localize,
     normalize_source,
+    space_alternatives,
     translate_calendar,
 )
 
@@ -90,3 +92,31 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
 )
 def test_a_row_of_days_or_months_is_translated_by_rule(lang: str, text: str, expected: str) -> None:
     assert translate_calendar(text, lang) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "expected"),
+    [
+        ("Suba una foto/vídeo.", "es", "Suba una foto / vídeo."),
+        ("padre/madre/tutor", "es", "padre / madre / tutor"),
+        ("Abierto lunes-viernes", "es", "Abierto lunes - viernes"),
+        ("Part-time/full-time", "en", "Part-time / full-time"),
+        ("Open Monday–Friday", "en", "Open Monday – Friday"),
+    ],
+)
+def test_words_joined_as_alternatives_are_apart_for_the_model(
+    text: str, lang: str, expected: str
+) -> None:
+    assert space_alternatives(text, lang) == expected
+    assert join_alternatives(expected) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "niño/a", "80 km/h", "and/or", "docs/house.txt", "/usr/house", "user@house/dog",
+        "https://house.example/dog/cat", "xyzzy/house", "well-known", "Coca-Cola",
+    ],
+)  # fmt: skip
+def test_what_is_no_pair_of_known_words_stays_joined(text: str) -> None:
+    assert space_alternatives(text, "en") == text

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from transformer.text.abbreviations import expand_abbreviations
 from transformer.text.placeholders import find_protected
 from transformer.text.quotes import localize_quotes
+from transformer.text.spelling import load_words
 from transformer.text.times import correct_times, find_times, format_time
 
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
@@ -18,6 +19,19 @@ _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 # A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
 _REPLACEMENTS = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
 _REPLACEMENTS |= {n: unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)}
+
+# Words joined as alternatives or as a span of days; a model knows words by the space before them.
+_DAY = (
+    "lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+    "|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+)
+_LETTERS = "[a-zñáéíóúü]{2,}(?:-[a-zñáéíóúü]{2,})?"
+_JOINED = re.compile(
+    rf"(?<![\w/:.@#\\&-])(?!and/or\b){_LETTERS}(?:/{_LETTERS})+(?![\w/:@\\-]|\.\w)"
+    rf"|\b(?:{_DAY})[-–](?:{_DAY})\b",
+    re.IGNORECASE,
+)
+_SPACED = re.compile(r"(?<=\w)(?: ?/ ?| - | – )(?=\w)")
 
 MAX_ROW = 80  # characters of a row of a calendar
 _WORD = re.compile(r"[^\W\d_]+")
@@ -62,6 +76,23 @@ def normalize_source(text: str, lang: str) -> str:
     text = unicodedata.normalize("NFC", text.translate(_REPLACEMENTS))
     text = expand_abbreviations(text, lang)
     return _CLOCK.sub(lambda found: _rewrite_clock(found, lang), text)
+
+
+def space_alternatives(text: str, lang: str) -> str:
+    """Set the words of `his/her` and `lunes-viernes` apart, if both are words of the language."""
+
+    def space(found: re.Match[str]) -> str:
+        words = load_words(lang) or ()
+        is_known = all(word.lower() in words for word in re.findall(r"\w+", found[0]))
+        sign = re.search("[/–]", found[0]) or re.search("-", found[0])
+        return found[0].replace(sign[0], f" {sign[0]} ") if is_known and sign else found[0]
+
+    return _JOINED.sub(space, text)
+
+
+def join_alternatives(text: str) -> str:
+    """Undo `space_alternatives` in a translation."""
+    return _SPACED.sub(lambda found: found[0].strip(), text)
 
 
 def _rewrite_clock(found: re.Match[str], lang: str) -> str:

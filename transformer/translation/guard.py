@@ -148,6 +148,8 @@ class GuardedTranslator(TextTranslator):
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = conventions.normalize_source(typed, self.src_lang)
         text = spelling.restore_accents(text) if self.src_lang == "es" else text
+        spaced = conventions.space_alternatives(text, self.src_lang)
+        has_alternatives, text = spaced != text and " - " not in text, spaced
         typos: list[str] = []
         if not (sentence.style or keep_spelling):  # a name in capitals has small letters now
             text, typos = spelling.correct_spelling(text, self.src_lang, self._n_pieces)
@@ -156,7 +158,9 @@ class GuardedTranslator(TextTranslator):
         kept = iter(sentence.kept)
         parts = [(next(kept), True) if c == SLOTS[0] else (c, False)
                  for c in re.split(f"({SLOTS[0]})", text) if c]  # fmt: skip
-        return dataclasses.replace(sentence, parts=tuple(parts), typos=tuple(typos))
+        return dataclasses.replace(
+            sentence, parts=tuple(parts), typos=tuple(typos), has_alternatives=has_alternatives
+        )
 
     def _n_pieces(self, word: str) -> int:
         return len(self.translator.tokenizer.encode(word))
@@ -307,6 +311,8 @@ class GuardedTranslator(TextTranslator):
     def _localize(self, sentence: SourceSentence, candidate: Candidate) -> Candidate:
         """Write a candidate as its language does, its articles in agreement with the terms."""
         text = conventions.localize(sentence.text, candidate.text, self.tgt_lang, sentence.kept)
+        if sentence.has_alternatives:
+            text = conventions.join_alternatives(text)
         if sentence.terms and self.tgt_lang == "es":
             from transformer.translation.terms import agree_articles
 

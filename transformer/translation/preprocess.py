@@ -48,6 +48,7 @@ class SourceSentence:
     style: Style = ""
     typos: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
+    has_alternatives: bool = False  # words of it, as in his/her, were set apart
     is_foreign: bool = False  # it does not read like the source language
     is_untranslated: bool = False  # all of it is kept
 

@@ -19,6 +19,12 @@ from transformer.text.sentences import split_sentences
         ("en", "Mon., Feb. 5, on p. 3", "Monday, February 5, on page 3"),
         ("en", "It is 6 in. wide, come in. 6 came.", "It is 6 inches wide, come in. 6 came."),
         ("en", "We sat. The sun. He left in Jan.", "We sat. The sun. He left in Jan."),
+        (
+            "en",
+            "Add 2 tbsp of oil, 1/2 tsp. salt.",
+            "Add 2 tablespoons of oil, 1/2 teaspoons salt.",
+        ),
+        ("es", "1 cda de sal, 10 % dto. hoy", "1 cucharada de sal, 10 % descuento hoy"),
         ("fr", "pág. 12", "pág. 12"),
     ],
 )

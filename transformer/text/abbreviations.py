@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from transformer.text.casing import capitalize_first
 
-# The four groups stand anywhere, before a number, behind one, and in dates: see `_CONTEXTS`.
+# The groups stand anywhere, before a number, behind one, in dates, and behind a number without a
+# dot: see `_CONTEXTS`.
 _TABLE = {
     "es": (
         """aprox aproximadamente|avda avenida|av avenida|apdo apartado|cía compañía|izq izquierda
         |depto departamento|dpto departamento|izda izquierda|dcha derecha|ud usted
-        |uds ustedes|párr párrafo""",
+        |uds ustedes|párr párrafo|máx máximo|mín mínimo|dto descuento|dtos descuentos
+        |atte atentamente""",
         """p página|pp páginas|pág página|págs páginas|párrs párrafos|cap capítulo|caps capítulos
         |vol volumen|vols volúmenes|art artículo|arts artículos|núm número|nro número|exp expediente
         |tel teléfono|tfno teléfono|ref referencia""",
@@ -19,9 +21,10 @@ _TABLE = {
         """ene enero|feb febrero|abr abril|jun junio|jul julio|ago agosto|sep septiembre|oct octubre
         |sept septiembre|nov noviembre|dic diciembre|lun lunes|mié miércoles|jue jueves|vie viernes
         |sáb sábado|dom domingo""",
+        "cda cucharada|cdas cucharadas|cdta cucharadita|cdtas cucharaditas",
     ),
     "en": (
-        "approx approximately|dept department|govt government",
+        "approx approximately|dept department|govt government|max maximum",
         """p page|pp pages|para paragraph|paras paragraphs|ch chapter|vol volume|vols volumes
         |nos numbers|tel telephone|ref reference""",
         "min minutes|sec seconds|ft feet|in inches|gal gallons|hrs hours",
@@ -29,11 +32,12 @@ _TABLE = {
         |Sept September|Oct October|Nov November|Dec December|Mon Monday|Tue Tuesday|Tues Tuesday
         |Wed Wednesday|Thu Thursday|Thur Thursday|Thurs Thursday|Fri Friday|Sat Saturday
         |Sun Sunday""",
+        "tbsp tablespoons|tsp teaspoons",
     ),
 }
 _CONTEXTS = (
     r"(?i:\b({}))\.", r"(?i:\b({}))\.\s?(?=\d)", r"(?<=\d)\s?({})\.(?!\w)",
-    r"\b({})\.(?=,?\s(?:de\s)?(?:\d|[^\W\d_]{{3,5}}\.))",
+    r"\b({})\.(?=,?\s(?:de\s)?(?:\d|[^\W\d_]{{3,5}}\.))", r"(?<=\d)\s?({})\b\.?(?!\w)",
 )  # fmt: skip
 _EXPANSIONS = {
     lang: [dict(pair.split() for pair in group.split("|")) for group in groups]
@@ -70,9 +74,9 @@ CLOSING_ABBREVIATION = re.compile(r"\b(?:[ap]\.\sm|[ad]\.\s?C|EE\.\s?UU)$")
 
 def expand_abbreviations(text: str, lang: str) -> str:
     """Replace the abbreviations of a text by the words that they stand for."""
-    if "." in text:  # models take many of them for words
-        for pattern, words in _PATTERNS.get(lang, ()):
-            text = pattern.sub(functools.partial(_expand, words), text)
+    patterns = _PATTERNS.get(lang, [])  # the last one needs no dot
+    for pattern, words in patterns if "." in text else patterns[-1:]:
+        text = pattern.sub(functools.partial(_expand, words), text)
     return text
 
 

@@ -1,7 +1,7 @@
-"""The interface of a decoder (source ids in, hypotheses out), and the choice of one.
+"""The interface of a decoder (source ids in, hypotheses out), and functions that choose one.
 
-The native decoder is used where it was built and the device is a CPU, else the plain model, for
-which torch is imported.
+The native decoder is used if it was built and the device is a CPU; otherwise the plain model is
+used, and torch is imported for it.
 """
 
 import functools
@@ -19,20 +19,17 @@ from transformer.decoding.hypothesis import Hypothesis, Ids
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-GPU_DEVICE_FILES = (
-    "/dev/nvidiactl",
-    "/dev/dxg",
-    "/dev/kfd",
-)  # files of their drivers: torch need not say
+# Files of GPU drivers. Looking for them avoids importing torch only to ask it for a GPU.
+GPU_DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 logger = logging.getLogger(__name__)
 
 
 class Decoder(Protocol):
-    """A search over one model."""
+    """An object that translates token ids with one model."""
 
     config: ModelConfig
-    compute_type: ComputeType  # of its matrix products
-    device: str  # where it computes
+    compute_type: ComputeType  # the number type of matrix products
+    device: str
 
     @property
     def model(self) -> "Transformer":
@@ -50,9 +47,9 @@ class Decoder(Protocol):
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each source, best first, in the order of the sources.
 
-        `prefix` holds ids that each target must begin with. `aligned` adds the attention and the
-        probability of each token. `branches`: one hypothesis after each of that many likeliest
-        next tokens, by greedy search.
+        Each target begins with the ids in `prefix`. `aligned` adds the attention and the
+        log-probability of each token to the hypotheses. With `branches`, the hypotheses of a source
+        are greedy searches, one after each of the `branches` likeliest next tokens.
         """
         ...
 
@@ -72,7 +69,7 @@ def check_device(device: str, compute_type: str) -> None:
 def open_decoder(
     opened: LazyCheckpoint, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
-    """Return a decoder of a checkpoint; UserError for a compute type that it cannot use."""
+    """Return a decoder for a checkpoint; UserError if it cannot use the device or compute type."""
     check_device(device, compute_type)
     if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
@@ -88,7 +85,7 @@ def open_decoder(
 
 
 def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
-    """Return a decoder of a model in memory; a native one copies the weights."""
+    """Return a decoder for a model in memory; the native decoder copies its weights."""
     if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())
@@ -105,14 +102,17 @@ def _load_plain_model(folder: Path, device: str = "cpu") -> "Transformer":
 
 
 def _runs_on_cpu(device: str) -> bool:
-    """Return whether a device is the CPU; `auto` is, where there is no GPU."""
+    """Return whether `device` means the CPU; `auto` does if there is no GPU."""
     return device == "cpu" or (
         device == "auto" and not any(Path(name).exists() for name in GPU_DEVICE_FILES)
     )
 
 
 def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
-    """Return whether the native decoder can run the model; UserError where only it could."""
+    """Return whether the native decoder can run a model; if not, UserError for int8.
+
+    Only the native decoder computes in int8.
+    """
     there = native.load_library() is not None
     if there and native.is_supported(config) and compute_type != "bfloat16":
         return True

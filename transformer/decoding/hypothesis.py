@@ -1,4 +1,4 @@
-"""The result of a search."""
+"""`Hypothesis`, the result of a search, which all decoders share."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ Ids = Sequence[int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished translation: its ids without special ones, and its score in nats.
+    """A finished translation: its ids without special ids, and its score in nats.
 
-    Greedy search scores with the sum of the log-probabilities, end mark included; beam search
-    divides that by the length penalty.
+    The score of greedy search is the sum of the log-probabilities, end mark included; beam search
+    divides this sum by the length penalty.
     """
 
     ids: tuple[int, ...]
     score: float
-    # Where asked for: how much each step, that of the end mark too, looked at each source token and
-    # its end mark in the last layer, heads averaged: a NumPy array (T + 1, S); and the
-    # log-probability of each token and the end mark.
+    # Only if requested (`aligned`): the cross-attention of the last layer, averaged over the heads,
+    # as a NumPy array (T + 1, S) with both end marks; and the log-probability of each token and of
+    # the end mark.
     alignment: Any = dataclasses.field(default=None, compare=False, repr=False)
     log_probs: tuple[float, ...] = dataclasses.field(default=(), compare=False, repr=False)

@@ -1,9 +1,9 @@
-"""The native decoder: the whole search in C++ (`kernels/`), called by ctypes; no torch.
+"""The native decoder: the whole search in C++ (`kernels/`), called through ctypes, without torch.
 
-Built when the project is installed, as an optional part: `library` gives None where it is not
-there. Which of the variants in it runs is decided when it is loaded, by what the processor says of
-itself. Sources and weights go in, hypotheses come out; the plain model with `search.py` is its
-oracle: in float32 both give the same tokens.
+The library is an optional part that is built when the project is installed; `load_library` returns
+None if it is missing. It holds variants for several instruction sets, and chooses one when it is
+loaded, by the features that the processor reports. The tests compare it with the plain model and
+`search.py`: in float32 both give the same tokens.
 
 Shapes: T target with the end mark, S source with the end mark.
 """
@@ -27,12 +27,13 @@ from transformer.decoding.hypothesis import Hypothesis, Ids
 if TYPE_CHECKING:
     from transformer.model import Transformer
 
-INTERFACE_VERSION = 3  # counts the changes of what is called: see interface.cpp
+INTERFACE_VERSION = 3  # must equal the version in interface.cpp: raise both at a change
 LIBRARY_PATHS = [Path(__file__).with_name(f"_native{suffix}") for suffix in EXTENSION_SUFFIXES]
-# A lower variant for measurements: generic, avx2, avxvnni, avx512, avx512vnni, amx, neon, neondot.
+# Environment variable that forces a slower variant, for measurements: generic, avx2, avxvnni,
+# avx512, avx512vnni, amx, neon or neondot.
 VARIANT_VARIABLE = "TRANSFORMER_MARCH"
-SOURCES_PER_CALL = 128  # sources that the library is asked for at once, for each thread
-WIDTH_MULTIPLE = 64  # what d_model and d_ff are a multiple of; the channels of a head of a quarter
+SOURCES_PER_CALL = 128  # sources for each thread in one call of the library
+WIDTH_MULTIPLE = 64  # divides d_model and d_ff; a quarter of it divides the channels of a head
 
 
 class _Shape(Structure):
@@ -60,7 +61,7 @@ class _Results(Structure):
 
 @functools.cache
 def load_library() -> ctypes.CDLL | None:
-    """Load the compiled library; None if it was not built, is damaged, or of another version."""
+    """Load the compiled library; None if it was not built, is damaged, or has another version."""
     built = next((place for place in LIBRARY_PATHS if place.exists()), None)
     if built is None:
         return None
@@ -97,7 +98,7 @@ def load_library() -> ctypes.CDLL | None:
 
 
 def is_supported(config: ModelConfig) -> bool:
-    """Return whether the model's widths are multiples of the vectors of the native decoder."""
+    """Return whether the native decoder's vectors divide the widths of a model."""
     channels = config.d_model // config.n_heads
     return not (
         config.d_model % WIDTH_MULTIPLE
@@ -107,7 +108,7 @@ def is_supported(config: ModelConfig) -> bool:
 
 
 class NativeDecoder:
-    """A `Decoder` in C++, with the weights of a checkpoint, in float32 or int8."""
+    """A `Decoder` that computes in C++, on the CPU, in float32 or int8."""
 
     device = "cpu"
 
@@ -118,9 +119,9 @@ class NativeDecoder:
         compute_type: ComputeType,
         plain: "Callable[[], Transformer]",
     ) -> None:
-        """Copy the weights into the library; ValueError unless they are those of `config`.
+        """Copy `weights` (name, array) into the library; ValueError if they do not fit `config`.
 
-        `plain` loads the plain model with the same weights.
+        `plain` loads the plain model with the same weights, for callers that need it.
         """
         opened = load_library()
         if opened is None:
@@ -172,7 +173,7 @@ class NativeDecoder:
             raise ValueError(f"expected weights named {', '.join(missing)}")
 
     def _parameters(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """Return the index and the shape of each parameter, by name."""
+        """Return the index and the shape of each parameter of the library, by name."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         shape = (c_int64 * 2)()
         while name := self._library.decoder_parameter(
@@ -193,7 +194,7 @@ class NativeDecoder:
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each source, best first, in the order of the sources.
 
-        The library searches a limited number at a time, since Ctrl-C waits for its return.
+        The library gets a limited number of sources at a time, since Ctrl-C waits for its return.
         """
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
@@ -246,7 +247,7 @@ def _read_results(
             end = start + results.lengths[place]
             ids, shares, gains = tuple(results.ids[start:end]), None, ()
             if aligned:
-                steps = start + place, end + place + 1  # an end mark each
+                steps = start + place, end + place + 1  # each hypothesis has an end mark, too
                 gains = tuple(results.gains[slice(*steps)])
                 size = (len(ids) + 1) * length
                 shares = np.array(results.looked[looked : looked + size], dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Greedy search, the default, and beam search with the plain model.
+"""Greedy search (the default) and beam search with the plain model.
 
-Both add one token a step, reuse the keys and values of earlier steps, drop finished rows, and
-give each sentence the result that it would get alone.
+Both add one token a step, reuse the keys and values of earlier steps, and drop finished rows. A
+sentence gets the same translation in a batch as alone.
 
 Shapes: B sentences, S source, N beams, R rows still searching, V vocabulary.
 """
@@ -20,18 +20,18 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ComputeType, DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis, Ids
 from transformer.model import DecoderLayer, DecoderState, Transformer, source_batch
 
-MIN_BATCH_ROWS = 8  # rows that are computed together, where there are so many for each core
+MIN_BATCH_ROWS = 8  # the fewest rows of a batch, if there are enough sources for all cores
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """Return ((5 + length) / 6)^alpha, end mark included (Wu et al. 2016, eq. 14)."""
+    """Return ((5 + length) / 6)^alpha; `length` includes the end mark (Wu et al. 2016, eq. 14)."""
     return float(((5 + length) / 6) ** alpha)
 
 
 def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
-    """Return the most tokens that each row may have, end mark included: (B, S) -> (B,).
+    """Return the largest number of target tokens of each row, end mark included: (B, S) -> (B,).
 
-    That is `max_ratio` times the source plus 10, at most the positions of the model.
+    It is `max_ratio` times the source tokens, plus 10, plus the `prefix` tokens, at most `max_len`.
     """
     lengths = (src != PAD_ID).sum(1)
     limits = (lengths * max_ratio).long() + 10 + prefix
@@ -39,7 +39,10 @@ def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int
 
 
 def _mask_logits(logits: Tensor, may_go_on: Tensor) -> Tensor:
-    """Exclude padding and start; at the limit all but the end: (R, V), (R,) -> (R, V)."""
+    """Exclude padding and the start mark, and in rows that may not go on all but the end mark.
+
+    Changes `logits` in place: (R, V), (R,) -> (R, V).
+    """
     logits[:, [PAD_ID, BOS_ID]] = -math.inf
     if not may_go_on.all():
         ends = logits[~may_go_on, EOS_ID]
@@ -49,7 +52,10 @@ def _mask_logits(logits: Tensor, may_go_on: Tensor) -> Tensor:
 
 
 def _block_repeated_ngrams(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
-    """Exclude tokens that repeat an n-gram (Paulus et al. 2017, 2.5), unless n is 0: (R, V)."""
+    """Exclude, in place, tokens that would repeat an n-gram (Paulus et al. 2017, section 2.5).
+
+    (R, V), (R, T) -> (R, V); if n is 0 nothing is excluded.
+    """
     if n:
         for row, ids in enumerate(tokens.tolist()):
             last = ids[len(ids) - n + 1 :]
@@ -62,7 +68,7 @@ def _block_repeated_ngrams(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
 def _next_logits(
     model: Transformer, tokens: Tensor, state: DecoderState
 ) -> tuple[Tensor, DecoderState]:
-    """Return the logits after the next tokens of each row: (R, T) -> (R, V), new state."""
+    """Feed the next tokens to the decoder and return the last logits: (R, T) -> (R, V), state."""
     logits, state = model.decode(tokens, state)
     return logits[:, -1].float(), state
 
@@ -73,8 +79,8 @@ def _next_token(
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
     """Return the likeliest next token, its log-probability if `scored`, and the new state.
 
-    `read` holds the tokens that the model has not read yet, and all tokens so far: 2 x (R, T)
-    -> 2 x (R,).
+    `read` is a pair: the tokens that the model has not read yet, and all tokens so far. A row that
+    may not go on gets the end mark. 2 x (R, T) -> 2 x (R,), state.
     """
     tokens, past = read
     if not scored and not no_repeat:
@@ -91,7 +97,7 @@ def _next_token(
 
 
 def _start_tokens(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Tensor:
-    """Return the start mark and the forced prefix for each row: -> (B, 1 + P)."""
+    """Return the start mark and the P tokens of the prefix for each row: -> (B, 1 + P)."""
     return torch.tensor([[BOS_ID, *prefix]], device=src.device).expand(src.size(0), -1)
 
 
@@ -107,13 +113,13 @@ def greedy_search(
 ) -> list[Hypothesis]:
     """Take the likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
 
-    A forced prefix is part of the ids, not of the score. Without `scored` the score is NaN.
-    `no_repeat` is the length of n-grams that may not repeat, prefix included; 0: all may.
+    The ids of a hypothesis include the forced prefix, its score does not. Without `scored` the
+    score is NaN. No n-gram of length `no_repeat` occurs twice, prefix included; 0 allows all.
     """
     limits = length_limits(model, src, max_ratio, len(prefix))
     tokens = _start_tokens(model, src, prefix)
     state = model.encode(src)
-    rows = torch.arange(src.size(0), device=src.device)  # (R,) which sentence a row searches
+    rows = torch.arange(src.size(0), device=src.device)  # (R,) the sentence of each row
     scores = torch.zeros(src.size(0), device=src.device)
     new, finished = tokens, dict[int, Hypothesis]()
     while True:
@@ -140,7 +146,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Search greedily after each of the likeliest next tokens: (1, S) -> hypotheses, best first."""
+    """Search greedily after each of the `number` likeliest next tokens: (1, S) -> best first."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
@@ -160,10 +166,9 @@ def branch_search(
 def _expand(
     scores: Tensor, logits: Tensor, may_go_on: Tensor, tokens: Tensor, config: DecodeConfig
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the 2N best continuations of each sentence.
+    """Return the 2N best continuations of each sentence: scores, beams to continue, next tokens.
 
-    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N): scores, the beam that each one
-    continues, and its next token.
+    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N).
     """
     beam_size = config.beam_size
     log_probs = _block_repeated_ngrams(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
@@ -178,9 +183,9 @@ def _select_beams(
 ) -> tuple[list[list[int]], list[bool]]:  # fmt: skip
     """Add hypotheses that ended to `finished`, and select the N candidates to continue.
 
-    An end mark counts only among the first N: with a looser rule empty translations win.
-    Returns for each sentence the indices of its next beams among the candidates, and whether
-    its search continues.
+    A candidate that ends counts only if it is one of the N best; otherwise empty translations would
+    win. Returns for each sentence the candidates that become its next beams, as indices, and
+    whether its search continues.
     """
     size, penalty = config.beam_size, length_penalty(tokens.size(-1), config.alpha)
     scores, parents, chosen = (c.tolist() for c in candidates)
@@ -206,9 +211,9 @@ def _select_beams(
 def beam_search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
-    """Return the n best of `beam_size` hypotheses, best first: (B, S) -> B lists.
+    """Return the `n_best` of `beam_size` hypotheses for each sentence: (B, S) -> B lists.
 
-    A sentence is over when it has N finished hypotheses (Wu et al. 2016, section 7).
+    The search for a sentence ends when N hypotheses are finished (Wu et al. 2016, section 7).
     """
     size = config.beam_size
     limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
@@ -219,7 +224,7 @@ def beam_search(
     finished: list[list[Hypothesis]] = [[] for _ in range(src.size(0))]
     active = list(finished)
     scores = torch.full((src.size(0), size), -math.inf, device=src.device)
-    scores[:, 0] = 0.0  # the beams are still equal: only the first one counts
+    scores[:, 0] = 0.0  # all beams are equal at the start, so only the first one counts
     while True:
         may_go_on = (tokens.size(1) < limits).repeat_interleave(size)
         candidates = _expand(scores, logits, may_go_on, tokens, config)
@@ -229,7 +234,7 @@ def beam_search(
         keep = torch.tensor([row for row, on in enumerate(going) if on], device=src.device)
         picked = torch.tensor([places[row] for row in keep.tolist()], device=src.device)
         scores, parents, chosen = (c[keep].gather(1, picked) for c in candidates)
-        rows = (keep[:, None] * size + parents).flatten()  # (R x N,) of the rows before
+        rows = (keep[:, None] * size + parents).flatten()  # (R x N,) indices of the old rows
         tokens = torch.cat([tokens[rows], chosen.view(-1, 1)], dim=1)
         active, limits = [active[row] for row in keep.tolist()], limits[keep]
         logits, state = _next_logits(model, tokens[:, -1:], state.select(rows))
@@ -239,7 +244,7 @@ def search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
     branches: int = 0,
 ) -> list[list[Hypothesis]]:  # fmt: skip
-    """Search greedily with one beam, else by beam search: (B, S) -> B lists, best first."""
+    """Search as `Decoder.search` does, greedily if there is one beam: (B, S) -> B lists."""
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
@@ -263,8 +268,8 @@ def search(
 def _batches(sources: Sequence[Ids], config: DecodeConfig, n_workers: int) -> Iterator[list[int]]:
     """Yield batches of source indices, longest first, of at most `batch_tokens` each.
 
-    For several workers each batch is two thirds of a fair share of the rest, so that the last
-    ones are small and no core waits long for another.
+    With several workers each batch is two thirds of a worker's fair share of the remaining sources,
+    so that the last batches are small and no core waits long for another.
     """
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     fair = -(-len(order) // n_workers)
@@ -290,13 +295,13 @@ def select_device(name: str) -> torch.device:
 
 
 class BatchDecoder:
-    """A `Decoder` with the plain model: sentences sorted by length, a batch for each core.
+    """A `Decoder` that uses the plain model: it sorts sentences by length, and cuts batches.
 
-    Two cores that each search a batch of their own are faster than two that share one product.
+    On a CPU each core searches a batch of its own, which is faster than sharing each product.
     """
 
     def __init__(self, model: Transformer, compute_type: ComputeType = "auto") -> None:
-        """Use float32, or bfloat16 on a GPU, by default; UserError for int8."""
+        """`auto` is bfloat16 on a GPU, else float32; int8 is a UserError."""
         if compute_type == "int8":
             raise UserError("expected float32 or bfloat16 for the plain model, got int8")
         self.model, self.config, self.device = model, model.config, str(model.device)
@@ -330,7 +335,7 @@ class BatchDecoder:
                 ) as pool:
                     searched = list(pool.map(work, batches))
             finally:
-                torch.set_num_threads(n_threads)  # a thread's own number is every later one's too
+                torch.set_num_threads(n_threads)  # the workers' setting holds for new threads, too
         results: list[list[Hypothesis]] = [[] for _ in sources]
         for rows, hypotheses in zip(batches, searched, strict=True):
             for row, own in zip(rows, hypotheses, strict=True):
@@ -342,7 +347,7 @@ class BatchDecoder:
 
 @torch.inference_mode()
 def _with_alignment(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothesis:
-    """Return a hypothesis with its alignment, for which the model runs once more."""
+    """Return a hypothesis with alignment and log-probabilities, by running the model once more."""
     looked: list[Tensor] = []
     attention = cast(DecoderLayer, model.decoder[-1]).cross_attention
     hook = attention.register_forward_hook(

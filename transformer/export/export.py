@@ -1,7 +1,7 @@
 """Export a trained model for other engines, and compare the translations of both.
 
-The folder is written only if greedy search by the engine in float32 translates test sentences as
-the model does. A difference is tolerated if the model finds both tokens equally likely.
+The folder is written only if the engine, with greedy search in float32, translates test sentences
+as our model does. A difference is tolerated if the model finds both tokens equally likely.
 
 Shapes: B batch, S source, V vocabulary.
 """
@@ -30,13 +30,12 @@ from transformer.text.tokenizer import Tokenizer
 Target = Literal["ctranslate2", "huggingface", "marian"]  # the last two are the same
 ORIGINAL_CARD = "CARD.md"
 EXAMPLES = {"es": "¿Dónde está la biblioteca?", "en": "Where is the library?"}
-# Greedy search elsewhere: (B, S) sources with their end mark and the most tokens a translation
-# may have -> B lists of ids without special ones.
+# Greedy search by another engine. It takes (B, S) sources with their end marks and the largest
+# number of tokens in a translation, and returns B lists of ids without special ids.
 GreedySearch = Callable[[Tensor, int], list[list[int]]]
 
-TIE_TOLERANCE = (
-    1e-4  # nats: what float32 may add up differently; two tokens this close are equally good
-)
+# Nats. Engines add float32 numbers in different orders, so tokens this close are equally likely.
+TIE_TOLERANCE = 1e-4
 BATCH_SIZE = 32  # sentences searched at once
 MAX_RATIO = DecodeConfig().max_ratio
 SENTENCES = (
@@ -62,9 +61,10 @@ SENTENCES = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ExportRequest:
-    """Which checkpoint to export to which folder; `texts` are checked besides SENTENCES.
+    """An export: the checkpoint `model`, the `folder` to write, and the engine (`target`).
 
-    `langs` is one of the directions of the checkpoint; without it, the first.
+    `texts` are compared in addition to SENTENCES. `langs` is one of the directions of the
+    checkpoint; None stands for its first one.
     """
 
     model: str | Path
@@ -86,8 +86,8 @@ class ExportRequest:
 class Agreement:
     """The result of the check of an export.
 
-    In float32 all of `n_sentences` are translated alike, except `n_ties` where two tokens were
-    equally likely; with the weights as they are stored `n_quantized` are translated alike.
+    In float32 both engines translate all of `n_sentences` alike, except `n_ties` sentences where
+    two tokens were equally likely. With quantized weights they translate `n_quantized` alike.
     """
 
     n_sentences: int
@@ -102,13 +102,13 @@ class Difference:
     text: str
     ours: str
     theirs: str
-    margin: float  # nats by which the model prefers its own token where the two part
+    margin: float  # nats by which our model prefers its token at the first difference
 
 
 def _preference_margin(
     model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]
 ) -> float:
-    """Return how much likelier our token is where two translations first differ: -> nats."""
+    """Return by how many nats the model prefers our token where two translations first differ."""
     pairs = list(itertools.zip_longest(ours, theirs, fillvalue=EOS_ID))
     place = next(i for i, (own, other) in enumerate(pairs) if own != other)
     own, other = pairs[place]
@@ -125,10 +125,10 @@ def find_differences(
     search: GreedySearch,
     tags: Sequence[int] = (),
 ) -> Iterator[Difference]:
-    """Yield the texts that the other search translates differently from the model.
+    """Yield the texts that `search`, of another engine, translates differently from our search.
 
-    Sources begin with `tags` and are cut at half of the model's positions; the length of targets
-    is limited as in our search, by `max_ratio` of `DecodeConfig`.
+    Sources begin with `tags` and are cut at half of the model's positions. Both searches limit the
+    length of translations by the default `max_ratio` of `DecodeConfig`.
     """
     longest = max(1, model.config.max_len // 2 - 1)
     sources = {text: [*tags, *ids][:longest] for text in texts if (ids := tokenizer.encode(text))}
@@ -170,7 +170,7 @@ def _export_ctranslate2(
     texts: Sequence[str],
     quantization: Quantization,
 ) -> Agreement:
-    """Write and check the export in float32, then once more in the requested type."""
+    """Write and check a CTranslate2 folder in float32, then once more in the requested type."""
     model, tokenizer = opened.model, opened.tokenizer
     pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
 
@@ -194,7 +194,7 @@ def _export_huggingface(
     folder: Path,
     texts: Sequence[str],
 ) -> Agreement:
-    """Write and check the export, and that its tokeniser splits and joins texts as ours."""
+    """Write a Hugging Face folder, and check its translations and its tokeniser against ours."""
     to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, langs, tags)
     model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts, tags)
@@ -205,10 +205,10 @@ def _export_huggingface(
 
 
 def export(request: ExportRequest) -> Agreement:
-    """Export a checkpoint to a folder for another engine, and check it on some sentences.
+    """Export a checkpoint to a folder for another engine, and compare translations of both.
 
-    Raises UserError, and writes nothing, if the folder is not empty, the engine is not installed
-    or cannot represent the model, the model lacks the direction, or a translation differs.
+    Raises UserError, and writes nothing, if the folder is not empty, if the engine is not installed
+    or cannot represent the model, if the model lacks the direction, or if a translation differs.
     """
     opened = weights.load(request.model)
     langs = resolve_direction(request.model, opened.directions, request.langs)

@@ -1,6 +1,6 @@
-"""Convert a model to a CTranslate2 folder, by that library's `TransformerSpec`.
+"""Convert a model to a CTranslate2 folder, with that library's `TransformerSpec`.
 
-ctranslate2 is imported only when it is needed.
+The ctranslate2 library is optional, so it is imported only when it is used.
 
 Shapes: B batch, S source, L any length.
 """
@@ -41,12 +41,12 @@ print(pieces.decode(result[0].hypotheses[0]))
 CTranslate2 adds the end mark of the source itself (`config.json`). `CARD.md` says how the model
 was trained.
 """
-# Of a model with several directions:
+# Appended to the usage text of a model with several directions:
 TAG_USAGE = "\nIt also puts the piece `{tag}` first, which names the language to write.\n"
 
 
 def _import_library() -> Any:
-    """Import the optional library; UserError that says how to install it."""
+    """Import ctranslate2; if it is not installed, a UserError says how to install it."""
     try:
         import ctranslate2
     except ImportError as error:
@@ -58,7 +58,7 @@ def _import_library() -> Any:
 
 
 def vocabulary(tokenizer: Tokenizer | None, vocab_size: int) -> list[str]:
-    """Return the pieces by id; without a tokeniser a piece is its id in decimal digits."""
+    """Return the pieces in the order of their ids; without a tokeniser, the ids as digits."""
     if tokenizer is not None:
         return list(tokenizer.pieces(range(vocab_size)))
     special = {PAD_ID: "<pad>", BOS_ID: "<s>", EOS_ID: "</s>", UNK_ID: "<unk>"}
@@ -80,7 +80,10 @@ def _set_norm(spec: Any, norm: Any) -> None:
 
 
 def _set_layer(spec: Any, layer: Any) -> None:
-    """Copy an encoder or decoder layer; linear layers with the same input are one layer there."""
+    """Copy our encoder or decoder `layer` into CTranslate2's `spec`.
+
+    CTranslate2 joins linear layers that have the same input, such as query, key and value.
+    """
     attention = layer.self_attention
     _set_linear(spec.self_attention.linear[0], attention.query, attention.key, attention.value)
     _set_linear(spec.self_attention.linear[1], attention.out)
@@ -117,9 +120,9 @@ def _build_specification(model: Transformer) -> Any:
             _set_norm(side.layer_norm, norm)
         spec.config.layer_norm_epsilon = layers[0].feed_residual.norm.eps
     for table in (*spec.encoder.embeddings, spec.decoder.embeddings, spec.decoder.projection):
-        table.weight = _copy(model.embedding.weight)  # equal ones are stored once
+        table.weight = _copy(model.embedding.weight)  # CTranslate2 stores equal tables once
     bias = torch.zeros(config.vocab_size)
-    bias[[PAD_ID, BOS_ID]] = IMPOSSIBLE_LOGIT  # as in our search, they never follow
+    bias[[PAD_ID, BOS_ID]] = IMPOSSIBLE_LOGIT  # our search never generates them either
     spec.decoder.projection.bias = bias
     return spec
 
@@ -131,10 +134,10 @@ def to_ctranslate2(
     quantization: Quantization = "none",
     tags: Sequence[int] = (),
 ) -> None:
-    """Write a folder that `ctranslate2.Translator` opens; the result is not checked here.
+    """Write a folder that `ctranslate2.Translator` can open; `export` checks it.
 
-    Of `tags`, at most one, the library makes the first piece of each source. Without a tokeniser,
-    for measurements, a word is its id in decimal digits.
+    `tags` holds at most one id, which CTranslate2 puts in front of each source. Without a
+    tokeniser (for measurements) each piece of the vocabulary is its id in decimal digits.
     """
     spec = _build_specification(model)
     pieces = vocabulary(tokenizer, model.config.vocab_size)
@@ -159,13 +162,16 @@ def open_ctranslate2(folder: Path, **options: Any) -> Any:
 def ctranslate2_search(
     translator: Any, pieces: Sequence[str], tags: Sequence[int] = ()
 ) -> Callable[[Tensor, int], list[list[int]]]:
-    """Return greedy search by CTranslate2 on ids; it adds `tags` to sources itself."""
+    """Return a function that does greedy search on ids with CTranslate2: (B, S), limit -> B lists.
+
+    CTranslate2 adds `tags` and the end mark to the sources itself, so both are removed first.
+    """
     ids = {piece: i for i, piece in enumerate(pieces)}
     added = {PAD_ID, EOS_ID, *tags}
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = [[pieces[i] for i in row if i not in added] for row in src.tolist()]
-        # Its defaults are two beams and no empty translation.
+        # By default CTranslate2 uses two beams and never returns an empty translation.
         results = translator.translate_batch(
             rows, beam_size=1, min_decoding_length=0, max_decoding_length=most
         )

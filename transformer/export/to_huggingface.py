@@ -1,8 +1,9 @@
 """Convert a model to Hugging Face Transformers: in memory, or as a folder for its pipelines.
 
-Marian is the same network with the norm after each sublayer, Pegasus with the norm before it. Both
-have sinusoidal positions; learned ones are refused. The tokeniser is Marian's in both.
-The only module that imports transformers, and only when it is asked for.
+A model with the norm after each sublayer becomes a Marian model, one with the norm before it a
+Pegasus model; the network is the same. Both have sinusoidal positions, so a model with learned
+positions is refused. The tokeniser is Marian's for both. The transformers library is optional, so
+it is imported only when it is used.
 
 Shapes: B batch, S source, D model width.
 """
@@ -20,7 +21,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Direction, UserEr
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
-# The special ids, as the configurations of the model and of its search call them.
+# The special ids by their names in the configurations of the model and of `generate`.
 SPECIAL_IDS: Mapping[str, int] = {
     "pad_token_id": PAD_ID,
     "bos_token_id": BOS_ID,
@@ -28,7 +29,7 @@ SPECIAL_IDS: Mapping[str, int] = {
     "decoder_start_token_id": BOS_ID,
 }
 PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "out": "out_proj"}
-# What their classes make of other weights, or computes: not in our list of weights.
+# Parameters that Transformers derives from others or computes: they may be missing from our weights
 DERIVED = ("lm_head.weight", "final_logits_bias", "embed_tokens.weight", "embed_positions.weight")
 
 USAGE = """\
@@ -56,15 +57,15 @@ print(pipeline("translation", model=".")({example!r}, num_beams=1))
 The search is greedy, unless `generate` is given `num_beams=4`, which is what the pipeline does
 by itself. `CARD.md` says how the model was trained.
 """
-# Of a model with several directions:
+# Appended to the usage text of a model with several directions:
 TAG_USAGE = """
-The tokeniser begins a source with the piece `{tag}`, which names the language to write (and what
-is given as `text_target`, for training, with `<s>`, which is to be dropped).
+The tokeniser puts the piece `{tag}`, which names the language to write, in front of each source.
+For training it puts `<s>` in front of each `text_target`: drop that piece.
 """
 
 
 def _import_library() -> Any:
-    """Import the optional library; UserError that says how to install it."""
+    """Import transformers; if it is not installed, a UserError says how to install it."""
     try:
         import transformers
     except ImportError as error:
@@ -82,7 +83,7 @@ def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[st
 
 def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Yield the weights of an encoder or decoder layer by their names in Transformers."""
-    every = slice(None)  # channels that are not of the residual stream
+    every = slice(None)  # channels outside the residual stream keep their order
     blocks = {"self_attn": (layer.self_attention, layer.self_residual)}
     if hasattr(layer, "cross_attention"):
         blocks["encoder_attn"] = (layer.cross_attention, layer.cross_residual)
@@ -101,10 +102,10 @@ def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor
 
 
 def _weights(model: Transformer) -> dict[str, Tensor]:
-    """Return the weights by their names, and with the order of channels, in Transformers.
+    """Return the weights with the names and the order of channels that Transformers uses.
 
-    The position codes stand on the channels as sine, cosine, sine, cosine; there all sines are
-    first. Whatever reads or writes these channels is reordered with them, so nothing changes.
+    Our position encodings alternate sine and cosine; in Transformers all sines come first. Every
+    weight that reads or writes these channels is reordered alike, so the outputs stay the same.
     """
     order = torch.arange(model.config.d_model).view(-1, 2).t().flatten()  # (D,) 0 2 ... 1 3 ...
     weights = {"model.shared.weight": model.embedding.weight[:, order]}
@@ -122,7 +123,7 @@ def _weights(model: Transformer) -> dict[str, Tensor]:
 def to_huggingface_model(model: Transformer) -> Any:
     """Return a `MarianMTModel` or `PegasusForConditionalGeneration`, in float32, for evaluation.
 
-    UserError for learned positions, which neither has, or where transformers is not installed.
+    Raises UserError for a model with learned positions, or if transformers is not installed.
     """
     config, library = model.config, _import_library()
     if config.positions != "sinusoidal":
@@ -148,7 +149,7 @@ def to_huggingface_model(model: Transformer) -> Any:
             dropout=config.dropout,
             scale_embedding=True,
             static_position_embeddings=True,
-            forced_eos_token_id=None,  # a matter of the search, below
+            forced_eos_token_id=None,  # set for the search, in generation_config below
             **SPECIAL_IDS,
         )
     )
@@ -160,9 +161,9 @@ def to_huggingface_model(model: Transformer) -> Any:
             f"{missing} and does not know {keys.unexpected_keys}"
         )
     new.generation_config = library.GenerationConfig(
-        max_length=config.max_len + 1,  # with the start, which is read but not written
+        max_length=config.max_len + 1,  # `generate` counts the start mark, too
         num_beams=1,
-        bad_words_ids=[[PAD_ID], [BOS_ID]],  # they never follow
+        bad_words_ids=[[PAD_ID], [BOS_ID]],  # our search never generates them either
         forced_eos_token_id=EOS_ID,
         **SPECIAL_IDS,
     )
@@ -176,9 +177,9 @@ def to_huggingface(
     langs: Direction,
     tags: Sequence[int] = (),
 ) -> None:
-    """Write model, tokeniser and configurations into a folder; the result is not checked here.
+    """Write the model, its tokeniser and their configurations into a folder; `export` checks them.
 
-    Of `tags`, at most one, the tokeniser makes the first piece of each source.
+    `tags` holds at most one id, which the tokeniser puts in front of each source.
     """
     to_huggingface_model(model).save_pretrained(str(folder))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
@@ -189,8 +190,8 @@ def to_huggingface(
         "target_lang": langs[1],
         "model_max_length": model.config.max_len,
         "separate_vocabs": False,
-        "clean_up_tokenization_spaces": False,  # SentencePiece puts the spaces
-        "split_special_tokens": True,  # "</s>" in a text is text
+        "clean_up_tokenization_spaces": False,  # SentencePiece restores the spaces itself
+        "split_special_tokens": True,  # a user's "</s>" is text, not the end mark
         **{f"{name}_token": pieces[i] for name, i in special.items()},
         **({"sp_model_kwargs": {"add_bos": True}} if tags else {}),
     }
@@ -207,10 +208,10 @@ def to_huggingface(
 
 
 def _override_bos_piece(piece: str) -> bytes:
-    """Return bytes to append to a SentencePiece model, which replace its first piece, `bos_piece`.
+    """Return bytes that, appended to a SentencePiece model, make `piece` its first piece.
 
-    Of two values of a field in a protobuf message the later one holds: `bos_piece`, field 46, of
-    `trainer_spec`, field 2 (sentencepiece_model.proto). MarianTokenizer itself adds none.
+    If a protobuf message holds a field twice, the later value wins: here `bos_piece` (field 46) of
+    `trainer_spec` (field 2, see sentencepiece_model.proto). MarianTokenizer has no option for it.
     """
     field = bytes([0xF2, 0x02, len(piece.encode())]) + piece.encode()
     return bytes([0x12, len(field)]) + field
@@ -220,7 +221,7 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
     """Return the model in float32 and the `MarianTokenizer` of a folder."""
     library = _import_library()
     with warnings.catch_warnings():
-        # What it recommends normalises punctuation, which neither we nor this tokeniser do.
+        # sacremoses normalises punctuation, which our tokeniser does not do.
         warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
         tokenizer = library.MarianTokenizer.from_pretrained(str(folder))
     model = library.AutoModelForSeq2SeqLM.from_pretrained(str(folder))
@@ -228,7 +229,10 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
 
 
 def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
-    """Return greedy search by `generate`: (B, S), most tokens -> B lists without special ids."""
+    """Return a function that does greedy search with `generate`: (B, S), limit -> B lists of ids.
+
+    The limit and the lists are without special ids.
+    """
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = model.generate(
@@ -236,7 +240,7 @@ def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
             attention_mask=(src != PAD_ID).long(),
             num_beams=1,
             do_sample=False,
-            max_length=most + 2,  # with the start and the end
+            max_length=most + 2,  # `generate` counts the start and end marks, too
         )
         return [[i for i in row[1:] if i not in (PAD_ID, EOS_ID)] for row in rows.tolist()]
 
@@ -246,9 +250,9 @@ def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
 def check_tokenizer(
     theirs: Any, ours: Tokenizer, texts: Iterable[str], tags: Sequence[int] = ()
 ) -> None:
-    """Raise UserError at the first text that `MarianTokenizer` splits or joins differently.
+    """Raise UserError at the first text that `theirs` (MarianTokenizer) cuts or joins otherwise.
 
-    One that begins with a language code, `>>es<<`, is such a text.
+    For example, it reads `>>es<<` at the beginning of a text as a language code.
     """
     for text in texts:
         ids = [*tags, *ours.encode(text), EOS_ID]

@@ -79,7 +79,7 @@ def title_case(text: str) -> str:
 
 
 def match_initial_case(text: str, model: str) -> str:
-    """Put the first letter in lower case if `model` begins so; words such as I and FBI stay."""
+    """Make the first letter lowercase if `model` begins with one; words such as I and FBI stay."""
     first, wanted = LETTER_RUN.search(text), LETTER_RUN.search(model)
     if first is None or wanted is None or not wanted[0][0].islower():
         return text
@@ -90,14 +90,14 @@ def match_initial_case(text: str, model: str) -> str:
 
 
 def match_case(word: str, model: str) -> str:
-    """Put a word in lower case in the case of `model`: HOLA or Hola; one capital is no all-caps."""
+    """Give a lowercase word the case of `model`: all caps or capitalized ("A" is capitalized)."""
     if model.isupper() and len(model) > 1:
         return word.upper()
     return capitalize_first(word) if model[:1].isupper() else word
 
 
 def match_final_mark(text: str, model: str) -> str:
-    """Remove the final mark of a text if `model` ends with none."""
+    """Remove the final punctuation mark of a text if `model` does not end with one."""
     if text[-1:] in ".!?" and model.rstrip()[-1:] not in ".!?…" and not text.endswith("..."):
         return text[:-1].rstrip()
     return text

@@ -44,7 +44,7 @@ class TermMatcher:
         self._lengths = {key: sorted(own, reverse=True) for key, own in lengths.items()}
 
     def find(self, text: str, kept: Sequence[tuple[int, int]] = ()) -> tuple[TermSpan, ...]:
-        """Return the terms in order, the longest at each place; none cuts one of `kept`."""
+        """Return the terms in order, the longest at each place; none cuts into a `kept` span."""
         tokens = _tokens(text) if self._lengths else []
         keys, found, i = [key for key, _, _ in tokens], list[TermSpan](), 0
         while i < len(tokens):
@@ -75,7 +75,7 @@ class Glossary:
     def load(cls, source: "TermSource") -> "Glossary":
         """Return a glossary, or make one of a file, a dictionary, or pairs; TypeError for others.
 
-        The target of a dictionary may be None: such a term stays as it is.
+        A value of a dictionary may be None: such a term stays as it is.
         """
         if isinstance(source, Glossary):
             return source
@@ -105,7 +105,7 @@ class Glossary:
 
     @classmethod
     def parse(cls, text: str, name: str = "glossary") -> Self:
-        """Make the glossary of a text with a row a line; `#` begins a comment.
+        """Make a glossary from a text with one row on each line; `#` begins a comment.
 
         A first row `es<TAB>en` or `en<TAB>es` names the languages of the columns: then the rows
         serve both directions. Otherwise they are from source to target, whichever is asked for.
@@ -126,7 +126,7 @@ class Glossary:
 
     @classmethod
     def from_rows(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
-        """Make the glossary of rows, each with the place that an error names."""
+        """Make a glossary from rows (place for error messages, columns)."""
         langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
         has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
         pairs: list[tuple[str, str]] = []
@@ -140,7 +140,7 @@ class Glossary:
         return cls(tuple(dict.fromkeys(pairs)), (langs[0], langs[1]) if has_langs else None)
 
     def matcher(self, langs: Direction) -> TermMatcher:
-        """Return what finds the terms of the first language, with their targets in the second."""
+        """Return a matcher that finds terms of the first language and has targets in the second."""
         if langs not in self._matchers:
             swapped = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
             own = self.pairs if self.langs in (None, langs) else swapped
@@ -152,7 +152,10 @@ TermSource = str | Path | Glossary | Mapping[str, str | None] | Iterable[Sequenc
 
 
 def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of a row: each form on the left with that on the right, or the only one."""
+    """Return the pairs of a row: each form on the left with the one at its place on the right.
+
+    If one side has a single form, it goes with all forms of the other side.
+    """
     if not 1 <= len(columns) <= 2:
         raise UserError(f"{place}: expected a term and its translation, got {len(columns)} columns")
     sides = [[_normalize(form) for form in column.split("|")] for column in columns]
@@ -179,7 +182,7 @@ def _normalize(text: str) -> str:
 
 
 def _tokens(text: str) -> list[tuple[str, int, int]]:
-    """Return the words and signs of a text as they are compared, and where they stand."""
+    """Return the words and signs of a text, normalized for comparison, with their start and end."""
     return [
         (" " if m[1] else unicodedata.normalize("NFC", m[0]).casefold(), m.start(), m.end())
         for m in _TOKEN.finditer(text)
@@ -187,7 +190,10 @@ def _tokens(text: str) -> list[tuple[str, int, int]]:
 
 
 def _select_target(terms: Sequence[tuple[str, str]], written: str) -> str | None:
-    """Return the target of the term as the text writes it: a term with capitals must be exact."""
+    """Return the target of the term that matches `written`, or None.
+
+    A term with capitals must match exactly; a term in lower case matches any case.
+    """
     in_caps = written.isupper() and sum(map(str.isalpha, written)) > 1
     same = _normalize(written)
     for term, target in sorted(terms, key=lambda pair: pair[0] != same):

@@ -52,14 +52,14 @@ def language_code(name: str) -> str:
 
 
 def trigrams(text: str) -> list[str]:
-    """Return each three characters of the words in lower case, a space at both ends of a word."""
+    """Return the trigrams of the words in lower case, with a space at both ends of each word."""
     padded = [f" {word} " for word in WORD.findall(text.lower().replace("’", "'"))]
     return [word[i : i + 3] for word in padded for i in range(len(word) - 2)]
 
 
 @functools.cache
 def trigram_weights() -> Mapping[str, float]:
-    """Return the nats that each trigram speaks for Spanish, below 0 for English.
+    """Return the log odds of each trigram, in nats: above 0 for Spanish, below 0 for English.
 
     `data/tables.py` counts them.
     """
@@ -68,9 +68,9 @@ def trigram_weights() -> Mapping[str, float]:
 
 
 def detect(text: str) -> Detection:
-    """Return the likelier language; without a word that tells, Spanish with a confidence of 0.5.
+    """Return the likelier language; if nothing speaks for either, Spanish with confidence 0.5.
 
-    A few words whose trigrams do not tell are looked up.
+    If the trigrams do not decide, the words are looked up in the word lists.
     """
     total = TRIGRAM_WEIGHT * _sum_weights(text)
     if not text.isupper():
@@ -91,7 +91,7 @@ def _sum_weights(text: str) -> float:
 
 
 def _word_ranks(lang: str) -> Mapping[str, int]:
-    """Return the frequent words of a language: of "hello" English alone has them."""
+    """Return the frequent words of a language with their ranks."""
     from transformer.text import spelling  # its tables are for text that does not tell
 
     known = spelling.load_words(lang)
@@ -99,9 +99,9 @@ def _word_ranks(lang: str) -> Mapping[str, int]:
 
 
 def is_in_target_language(text: str, src_lang: str, tgt_lang: str) -> bool:
-    """Tell whether text to translate is in the target language already: its words and trigrams are.
+    """Return whether a text is in the target language already, by its words and trigrams.
 
-    A single word is only where the source language does not have it.
+    A single word must not be a word of the source language, too.
     """
     from transformer.text import spelling
 

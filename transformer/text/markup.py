@@ -41,7 +41,7 @@ def project_markup(
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
 ) -> MarkedText:
-    """Return the translation in pieces, the marks of the source around the words they belong to.
+    """Return the translation cut into pieces, each with the mark of the source that it belongs to.
 
     `sentences` and `words` are (source, target), `marks` spans of the source, `weights` (T, S) the
     attention of the words. ValueError where the words are not those of the sentences.
@@ -79,21 +79,21 @@ def project_markup(
 
 
 def _attention_shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
-    """Return how much of its attention a word gives to each mark, and at last to no mark."""
+    """Return the share of a word's attention to each mark, and as the last one to no mark."""
     total = sum(row) or 1.0
     inside = [sum(row[i] for i in own) / total for own in columns]
     return [*inside, 1 - sum(inside)]
 
 
 def _fits_edge(word: str, edge: str) -> bool:
-    """Tell whether a word may stand at the edge of a mark: a sign only where a sign stood."""
+    """Return whether `word` may stand at the edge of a mark: a sign may only replace a sign."""
     return any(map(str.isalnum, word)) or not edge.isalnum()
 
 
 def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:
-    """Return the free words in a row that look at a mark most; one word at least, if one is free.
+    """Return the span of free words that attend most to a mark; at least one if any is free.
 
-    `own` is what each word gives to the mark, `gains` how much more than to anything else.
+    `own` is the attention of each word to the mark, `gains` by how much it exceeds any other.
     """
     best, window, start, total = 0.0, None, 0, 0.0
     for i, gain in enumerate(gains):

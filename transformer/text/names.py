@@ -1,7 +1,7 @@
-"""Find the names of people by lists of given names and surnames.
+"""Find the names of people with lists of given names and surnames.
 
 "Rosa Blanco" in a cell is a person, "Casa Blanca" and "Save Changes" are not: a name begins with a
-given name and ends with a surname, or is made of what no language has as words.
+given name, or a word that neither language has, and ends with a surname.
 """
 
 import functools
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from transformer.text import spelling
 
 NAMES_TABLE = spelling.TABLES_FOLDER / "people.xz"  # `data/tables.py` writes it
-MAX_LINE_WORDS = 6  # of a line in which names are sought: a cell, an author's, a signature
+MAX_LINE_WORDS = 6  # full names are found only in lines this short: cells, signatures, authors
 _CAPITALIZED = r"(?:[A-ZÀ-ÖØ-Þ][\w'’-]*\w|[A-Z]\.)"
 _PARTICLES = ("de", "del", "la", "las", "los", "y", "van", "von")
 _NAME = re.compile(
@@ -25,13 +25,17 @@ _TITLE_AND_SURNAME = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-
 
 @functools.cache
 def load_names() -> tuple[frozenset[str], frozenset[str]]:
-    """Return given names and surnames, in lower case; in capitals where they are English words."""
+    """Return given names and surnames, in lower case; those that are English words, in capitals."""
     given, surnames = map(frozenset, spelling.read_lists(NAMES_TABLE))
     return given, surnames
 
 
 def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of names: in short lines in full; Ms. White; Tom & Jerry."""
+    """Yield the spans of people's names in a text of language `lang`.
+
+    They are full names in lines of at most MAX_LINE_WORDS words; and anywhere pairs of names, as
+    "Tom & Jerry", and surnames after a title, as "White" in "Ms. White".
+    """
     for line in re.finditer(r"[^\n]+", text):
         if len(line[0].split()) <= MAX_LINE_WORDS:
             for name in _NAME.finditer(text, *line.span()):
@@ -47,10 +51,10 @@ def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
 
 
 def is_person_name(name: str, lang: str) -> bool:
-    """Tell whether a text of a language is the full name of a person.
+    """Return whether a text of language `lang` is the full name of a person.
 
-    English labels have capitals like names: Mark Read, where both may be words, is none; but no
-    label ends in an adjective, as Grace Brown does.
+    English labels have capitals as names do, so "Mark Read", two English words, is not a name. But
+    "Grace Brown" is one, since no label ends in an adjective.
     """
     given, surnames = load_names()
     first, *middle = [w for w in name.split() if w not in _PARTICLES and w[-1] != "."] or [""]

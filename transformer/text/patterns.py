@@ -202,7 +202,7 @@ _IS_MESSAGE = re.compile(rf"(?:{PATTERNS['message']})")
 
 
 def is_markup(token: str) -> bool:
-    """Tell whether a token is no word: the sentence around it is as it would be without it."""
+    """Return whether a token is markup, which is not a word of the sentence around it."""
     return _IS_MARKUP.fullmatch(token) is not None
 
 
@@ -212,7 +212,7 @@ def is_paired_markup(token: str) -> bool:
 
 
 def is_accelerator(token: str) -> bool:
-    """Tell whether a token is the sign of the key that chooses a label."""
+    """Return whether a token marks an accelerator key, as & in "&File" does."""
     return token in ("&", "_")
 
 

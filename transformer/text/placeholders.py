@@ -34,14 +34,14 @@ class ProtectedSpan(NamedTuple):
 
 
 def slot(number: int) -> str:
-    """Return the slot of a number; one beyond `SLOTS` is no piece, and no model writes it."""
+    """Return the slot with a number; beyond `SLOTS`, a character that no model writes."""
     return chr(ord(SLOTS[0]) + number)
 
 
 def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
-    """Return what is to be copied, in order, without overlap.
+    """Return the spans to copy unchanged, in order, without overlap.
 
-    Numbers are found, too, though they are translated: one in an address is none.
+    Numbers are among them, though they are translated, to tell them from digits in an address.
     """
     spans = list[ProtectedSpan]()
     closing: dict[int, int] = {}  # where the signs that end an emphasis are
@@ -60,7 +60,7 @@ def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
 
 
 def restore_slots(text: str, originals: Sequence[str]) -> str:
-    """Return the text with what its slots stand for; a slot that stands for nothing is removed."""
+    """Replace each slot of a text by its original; remove slots without an original."""
     empty = dict.fromkeys(map(ord, SLOTS), "")
     return text.translate(empty | {ord(slot(i)): kept for i, kept in enumerate(originals)})
 

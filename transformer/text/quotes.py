@@ -46,7 +46,7 @@ def find_quotes(text: str) -> tuple[list[Quote], str]:
 
 
 def has_mismatched_quotes(source: str, output: str) -> bool:
-    """Tell whether a translation lacks pairs of one kind of mark, where its source has them.
+    """Return whether a translation lacks pairs of a kind of quotation mark that its source has.
 
     A dialogue may be written with quotation marks or with dashes.
     """
@@ -68,7 +68,7 @@ def has_mismatched_quotes(source: str, output: str) -> bool:
 
 
 def _dash_range(source: str, quotes: list[Quote]) -> tuple[int, int]:
-    """Return the fewest and the most dashes of a dialogue: one a quotation, one before words.
+    """Return the fewest and the most dashes that a Spanish translation of a dialogue can have.
 
     —So —said Ann—, and so. Words that begin with a capital may be a sentence of their own.
     """
@@ -87,7 +87,7 @@ def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
 
 
 def localize_quotes(source: str, output: str, lang: str) -> str:
-    """Write a translation with the quotation marks of its language, if it is plain what is quoted.
+    """Write a translation with its language's quotation marks, if it is clear what is quoted.
 
     Spanish gets guillemets, also where a model writes a dialogue; "these" and “these” stay.
     """

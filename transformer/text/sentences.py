@@ -110,8 +110,8 @@ def split_sentences(
 def split_long(text: str, fits: Callable[[str], bool]) -> tuple[Segment, ...]:
     """Return pieces that each fit, and the gaps between them.
 
-    Halves what does not fit: at a clause in its middle half, else at the white space nearest
-    the middle, else inside a word. UserError if not even one character fits.
+    A text that does not fit is halved: at the end of a clause in its middle half, or at the white
+    space nearest to the middle, or inside a word. UserError if not even one character fits.
     """
     start = len(text) - len(text.lstrip())
     return tuple(_with_gaps(text, _pieces(text, start, max(start, len(text.rstrip())), fits)))
@@ -138,7 +138,7 @@ def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]
 
 
 def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
-    """Yield the sentences of a text, in which what is kept is covered."""
+    """Yield the sentences of a text; in `covered` the kept spans are masked."""
     for match in _LINE.finditer(covered):
         line, offset = match[0], match.start()
         listed = _LIST.match(line)
@@ -156,7 +156,7 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
 
 
 def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans, very long ones in pieces: a long translation would block all others."""
+    """Yield the spans, cutting very long ones, whose translation would block all others."""
     for start, end in spans:
         first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
@@ -170,7 +170,10 @@ def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterato
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
-    """Tell whether a mark ends the sentence that begins at `start`; `starter` often begins one."""
+    """Return whether a mark ends the sentence that begins at `start`.
+
+    `starter` is a pattern of words that often begin a sentence.
+    """
     mark, following = match["mark"], match["next"]
     if mark is None:
         return not (match["step"] == "»" and "«" in line)

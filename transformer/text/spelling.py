@@ -64,7 +64,7 @@ class WordList:
         return word in self.rank or word in self.others
 
     def correction(self, word: str) -> str:
-        """Return the most frequent word that this may be a typo of; itself if known, or if none."""
+        """Return the most frequent word that `word` may be a typo of, or `word` if it is known."""
         if word in self:
             return word
         candidates = {other for other in single_edits(word) if other in self.rank}
@@ -72,7 +72,10 @@ class WordList:
 
 
 def single_edits(word: str) -> Iterator[str]:
-    """Yield what one typo makes this of: a letter lost, doubled, swapped, unaccented, mistyped."""
+    """Yield the words of which one typo makes `word`.
+
+    A typo loses, doubles, swaps or mistypes a letter, or leaves out an accent.
+    """
     for i in range(len(word) + 1):
         yield from (word[:i] + letter + word[i:] for letter in LETTERS)
     for i, letter in enumerate(word):
@@ -106,8 +109,8 @@ def load_words(lang: str) -> WordList | None:
 def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tuple[str, list[str]]:
     """Return the text without typos, and what they were: "quiero ir", ["qiero read as quiero"].
 
-    `n_pieces` says in how many pieces a model spells a word. What it knows as well as the frequent
-    word, from texts that were not counted here, stays.
+    `n_pieces` returns the number of vocabulary pieces of a word. A word with fewer pieces than its
+    correction stays: the model knows it from texts that the word lists do not count.
     """
     known = load_words(lang)
     typos: list[str] = []
@@ -126,7 +129,7 @@ def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tu
 
 
 def has_only_known_words(text: str, lang: str) -> bool:
-    """Tell whether each word of a text is one of the language; true for one that is not counted."""
+    """Return whether the language has each word of a text; True if it has no word list."""
     known = load_words(lang)
     return known is None or all(
         len(word) < 3 or word in known  # 'll, ve, Mr
@@ -135,10 +138,9 @@ def has_only_known_words(text: str, lang: str) -> bool:
 
 
 def known_word_share(text: str, lang: str) -> tuple[float, int]:
-    """Return how much of a text is known of a language, 0 to 1, and of how many words.
+    """Return the share (0 to 1) of a text's words that a language has, and the number of words.
 
-    Names do not count. A word that is not common counts half, as the texts that were counted have
-    some of other languages.
+    Names do not count. A rare word counts half, as the word lists contain some foreign words.
     """
     known = load_words(lang)
     found = LETTER_RUN.findall(text)
@@ -155,7 +157,7 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
 
 
 def is_non_latin(text: str) -> bool:
-    """Tell whether a text has words in letters of neither language: Это, 文章."""
+    """Return whether a text has words in letters of neither language, as Это or 文章."""
     letters = filter(str.isalpha, strip_accents(text))
     return sum(not unicodedata.name(c, "").startswith("LATIN") for c in letters) >= MIN_WORDS
 
@@ -168,13 +170,13 @@ def strip_accents(text: str) -> str:
 
 @functools.cache
 def accented_words() -> Mapping[str, str]:
-    """Return words by their form without accents, as `data/tables.py` counts them."""
+    """Return the Spanish words that can replace a form without accents; `data/tables.py` counts."""
     words = ACCENTS_TABLE.read_text(encoding="utf-8").split()
     return {strip_accents(word): word for word in words}
 
 
 def restore_accents(text: str) -> str:
-    """Return a Spanish sentence with opening marks and, if it has none at all, with its accents.
+    """Add opening marks to a Spanish sentence and, if it has no accents at all, its accents.
 
     "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
     """

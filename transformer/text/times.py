@@ -184,8 +184,8 @@ def compare_times(
 ) -> TimeComparison:
     """Find out which times of a source its translation has, in whatever spelling.
 
-    In English 22 h is none. Unless `is_strict`, 16:40 may be 4:40: people leave out the half of the
-    day.
+    `lang` is the language of the output; in English "22 h" is not a time. Unless `is_strict`, 16:40
+    may be written 4:40, as people leave out the half of the day.
     """
     wanted = find_times(source) if _MAY_HAVE_TIME.search(source) else []
     if not wanted:
@@ -210,7 +210,7 @@ def compare_times(
 
 
 def correct_times(source: str, output: str, lang: str) -> str:
-    """Return the translation with the times of its source, where it is plain which is which."""
+    """Return the translation with the times of its source, if it is clear which belong together."""
     found = compare_times(source, output, lang)
     if not found.missing:
         return output
@@ -227,7 +227,7 @@ def correct_times(source: str, output: str, lang: str) -> str:
 
 
 def _replace_time(text: str, wrong: ClockTime, right: str) -> str:
-    """Put `right` in place of a time; the article before it and a full stop behind it fit it."""
+    """Replace a time by `right`; adapt the article before it and the full stop after it."""
     before, after = text[: wrong.start], text[wrong.end :]
     if text[wrong.end - 1] == "." and not after.strip():
         after = "." + after

@@ -1,7 +1,7 @@
 """Turn text into subword ids and back, by one SentencePiece vocabulary for both languages.
 
-Byte fallback keeps every character, and NFKC normalisation makes one of the ways to write it. The
-special ids stand in `config`. `group_words` makes the words that a person sees out of pieces.
+Byte fallback keeps every character; NFKC normalisation unifies the ways to write it. The special
+ids are defined in `config`. `group_words` joins pieces to the words that a person sees.
 """
 
 import dataclasses
@@ -99,7 +99,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model file; FileNotFoundError, or ValueError where it is none."""
+        """Read a SentencePiece model file; FileNotFoundError, or ValueError for another file."""
         return cls(Path(path).read_bytes())
 
     @property
@@ -155,8 +155,8 @@ class Tokenizer:
     def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
         """Draw one of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
 
-        From `random` and nothing else, so that training can be repeated. UserError for a BPE
-        vocabulary, which has no probabilities.
+        `random` is the only source of randomness, so that training can be repeated. UserError for a
+        BPE vocabulary, which has no probabilities.
         """
         try:
             best = self._processor.NBestEncodeAsIds(text, N_BEST)
@@ -169,7 +169,7 @@ class Tokenizer:
         return list(random.choices(best, weights)[0])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of ids; special ids leave no trace."""
+        """Return the text of ids; special ids are left out."""
         return str(self._processor.DecodeIds([int(i) for i in ids if i != UNK_ID]))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
@@ -187,9 +187,9 @@ class Word:
 
 
 def group_words(pieces: Sequence[str]) -> tuple[Word, ...]:
-    """Return the words that pieces write; a lone word boundary goes with the word that it opens.
+    """Return the words that pieces spell; a lone word-boundary piece belongs to the next word.
 
-    A piece that writes parts of two words belongs to both, one of white space alone to none.
+    A piece with parts of two words belongs to both; a piece of white space alone to none.
     """
     raw = [_piece_bytes(piece) for piece in pieces]
     ends = list(accumulate(map(len, raw)))

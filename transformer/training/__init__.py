@@ -1,1 +1,1 @@
-"""From a corpus and settings to a model: loss, optimiser, the loop, runs that go on."""
+"""Train a model on a corpus: loss, optimiser, training loop, and runs that can be resumed."""

@@ -1,9 +1,9 @@
 """Fine-tune a finished model on the user's own text, mixed with general text, and measure both.
 
-A model trained on one kind of text forgets the others. Three things limit that: general pairs
-beside the own ones, a low rate, and interpolation between the weights before and after (Wortsman
-et al. 2022, "WiSE-FT"), with the smallest share of the new weights that has most of the gain,
-since no development set shows all that is forgotten.
+A model that is trained on one kind of text forgets the others. Three things limit that: pairs of
+general text among the user's own, a low learning rate, and interpolation between the old and the
+new weights (Wortsman et al. 2022, "WiSE-FT"). The smallest share of new weights that has most of
+the gain is kept, since a development set shows only part of what was forgotten.
 """
 
 import dataclasses
@@ -37,10 +37,10 @@ logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class FineTuneRequest:
-    """A run that starts from a checkpoint and trains on own text; the same request resumes it.
+    """A run that trains a finished model on the user's own text; the same request resumes it.
 
-    `mix` are sources of general text, drawn by their weight or else as often as own pairs;
-    `general` are the development sets that measure forgetting.
+    `mix` are sources of general text, sampled by their weights; a source without a weight yields
+    about as many pairs as the own text. `general` are the development sets that measure forgetting.
     """
 
     run: TrainRequest
@@ -49,7 +49,7 @@ class FineTuneRequest:
 
 
 def fine_tune(request: FineTuneRequest) -> TrainResult:
-    """Train, interpolate the weights before and after, and add the outcome to the model card."""
+    """Train, interpolate between old and new weights, and write the scores to the model card."""
     run = request.run
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")
@@ -75,7 +75,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
 
 
 def _own_pairs(run: TrainRequest) -> list[SentencePair]:
-    """Read the pairs of own text that cleaning keeps, without duplicates."""
+    """Read the pairs of the user's own text that cleaning keeps, without duplicates."""
     bad_rows: BadRows = [] if run.corpus.skip_bad else None
     specs = [Source.parse(text).spec for text in run.train]
     pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, bad_rows, run.corpus))
@@ -101,7 +101,7 @@ def _write_held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
 
 
 def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
-    """Return a source of general text with its weight, or one that samples about `n_own` pairs."""
+    """Return a SOURCE@WEIGHT; if `spec` has no weight, add one that draws about `n_own` pairs."""
     if Source.parse(spec).spec != spec:
         return spec
     n_general = sum(1 for _ in read_pairs(spec, *run.langs, config=run.corpus))
@@ -109,7 +109,7 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Write the best interpolation of the weights before and after, if not written already."""
+    """Write the best interpolation between old and new weights, unless it was written before."""
     path = run.output / OUTCOME
     if path.exists() and read_json(path).get("step") == result.state.step:
         return
@@ -149,7 +149,10 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
 
 
 def choose_share(results: Mapping[float, Scores]) -> float:
-    """Return the smallest share of the new weights with MIN_GAIN; without a gain, the best one."""
+    """Return the smallest share of new weights with at least MIN_GAIN of the largest BLEU gain.
+
+    If no share improves BLEU on the user's own text, return the share with the best BLEU.
+    """
     gains = {share: results[share]["own"] - results[0.0]["own"] for share in SHARES}
     most = max(gains.values())
     return next(s for s in SHARES if gains[s] >= (MIN_GAIN * most if most > 0 else most))
@@ -158,14 +161,14 @@ def choose_share(results: Mapping[float, Scores]) -> float:
 def interpolate(
     start: Mapping[str, Tensor], end: Mapping[str, Tensor], share: float
 ) -> dict[str, Tensor]:
-    """Interpolate between the weights before and after, with `share` of the latter."""
+    """Interpolate linearly between two sets of weights, with `share` of `end`."""
     return {name: start[name].lerp(tensor, share) for name, tensor in end.items()}
 
 
 def _card(
     card: str, run: TrainRequest, gains: Mapping[str, tuple[float, float]], share: float
 ) -> str:
-    """Return a model card with a section on fine-tuning: BLEU before and after of each set."""
+    """Return a model card with a section on fine-tuning: the BLEU of each set before and after."""
     rows = [f"| {name} | {before:.1f} | {after:.1f} |" for name, (before, after) in gains.items()]
     section = "\n".join([
         "## Fine-tuned", "",

@@ -1,7 +1,7 @@
 """Load the micro-batches of an epoch, ahead of the steps that train on them.
 
-A micro-batch is a pure function of (seed, epoch, number): which worker process makes it, and
-when, changes nothing.
+A micro-batch is a pure function of (seed, epoch, number): it does not matter which worker process
+makes it, nor when.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MicroBatches(Dataset[Batch]):
-    """A dataset of the micro-batches of an epoch, by their number in its plan."""
+    """A dataset of the micro-batches of an epoch, indexed by their number in `plan`."""
 
     data: PreparedCorpus
     plan: Sequence[Indices]
@@ -49,7 +49,7 @@ class MicroBatches(Dataset[Batch]):
     epoch: int
 
     def seed(self, number: int) -> int:
-        """Return the seed of a micro-batch: of its noise here, of its dropout in the step."""
+        """Return the random seed of a micro-batch, for the noise in its text and for dropout."""
         return derive_seed(self.config.seed, self.epoch, number)
 
     def __getitem__(self, number: int) -> Batch:
@@ -60,7 +60,7 @@ class MicroBatches(Dataset[Batch]):
 def plan_epoch(
     data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
 ) -> list[Indices]:
-    """Return the micro-batches of an epoch, those of all processes, as rows of the corpus."""
+    """Return the micro-batches of an epoch for all processes, as indices of corpus rows."""
     indices = batching.epoch_indices(data.sizes, config.seed, epoch)
     try:
         return batching.plan(
@@ -72,10 +72,10 @@ def plan_epoch(
 
 
 def n_workers(config: TrainConfig, device: torch.device, processes: int) -> int:
-    """Return the number of worker processes that make batches for a training process.
+    """Return the number of worker processes that make batches for each training process.
 
-    Unless the settings say otherwise it is 0 on a CPU, where a batch takes a thousandth of its
-    step and all cores compute steps; for a GPU, its share of the cores.
+    By default it is 0 on a CPU, where making a batch takes a thousandth of the time of its step,
+    and all cores compute steps. For a GPU it is the GPU's share of the cores.
     """
     if config.loader_workers >= 0:
         return config.loader_workers

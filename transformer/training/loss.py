@@ -24,9 +24,9 @@ def linear_cross_entropy(
 ) -> Tensor:
     """Sum torch's cross-entropy, in nats, of the logits x W^T: (B, T, D), (V, D), (B, T) -> ().
 
-    The logits, by far the largest tensor of training, are never held as a whole: each chunk of
-    them is turned into its part of both gradients at once. Padding costs nothing. `real` (N,) are
-    the flat indices of the real tokens; without them a GPU has to be waited for to find them.
+    The logits, by far the largest tensor of training, are never held as a whole: each chunk is
+    turned into its part of both gradients immediately. Padding costs nothing. `real` (N,) are the
+    flat indices of the real tokens; if it is None they are found here, which waits for the GPU.
     """
     target = target.flatten()
     if real is None:
@@ -38,13 +38,13 @@ def linear_cross_entropy(
 class _LinearCrossEntropy(torch.autograd.Function):
     """Cross-entropy with gradient softmax(logits) - (1 - e) at the right token - e / V everywhere.
 
-    Only the softmax needs passes over the logits. The terms subtracted from it are rows of W and
-    of x, and their sums.
+    e is the smoothing and V the size of the vocabulary. Only the softmax needs passes over the
+    logits x W^T; the gradients of the other two terms are rows of W and x, and sums of them.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        """(N, D), (V, D), (N,) -> ()."""
+        """Compute the summed loss and both gradients: (N, D), (V, D), (N,) -> ()."""
         device, vocab_size = x.device.type, weight.size(0)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
         right, even = 1 - smoothing, smoothing / vocab_size
@@ -90,7 +90,7 @@ class LossModel(nn.Module):
         self.label_smoothing = config.label_smoothing
 
     def compile_layers(self) -> None:
-        """Compile the layers, each kind once: far less to compile than the whole network."""
+        """Compile each kind of layer once, which takes far less time than the whole network."""
         for layer in (*self.model.encoder, *self.model.decoder):
             layer.compile(dynamic=True)
 

@@ -17,11 +17,12 @@ PAPER_WARMUP = 4000  # steps
 
 
 def learning_rate(step: int, d_model: int, config: TrainConfig) -> float:
-    """lr_scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5); steps count from 1 (eq. 3).
+    """Return the learning rate of a step; steps count from 1.
 
-    A `learning_rate` other than 0 replaces the paper's rate at the end of the warm-up; with the
-    schedules "constant" and "wsd" the rate stays there. Over the last `cooldown` of `max_steps` it
-    falls linearly, and would be zero one step after the last.
+    It is lr_scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5) (eq. 3). A `learning_rate`
+    other than 0 replaces the paper's rate at the end of the warm-up; with the schedules "constant"
+    and "wsd" the rate then stays the same. Over the last `cooldown` of `max_steps` it falls
+    linearly, so that it would be zero one step after the last.
     """
     warmup, cooldown = config.warmup or PAPER_WARMUP, config.cooldown
     left = max(0.0, min(1.0, (config.max_steps + 1 - step) / cooldown)) if cooldown else 1.0
@@ -46,10 +47,11 @@ POLYNOMIALS = (
 
 
 def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Return about U V^T, singular values near 1, of each U S V^T: (..., M, N) -> (..., M, N).
+    """Return approximately U V^T for each matrix U S V^T: (..., M, N) -> (..., M, N).
 
-    Newton-Schulz iteration (Jordan et al. 2024, "Muon"), in four steps what its one polynomial
-    does in five; `dtype` is that of its matrix products, which bear the rounding of bfloat16.
+    Newton-Schulz iteration (Jordan et al. 2024, "Muon") with a polynomial for each of four steps,
+    which replace five steps with a single one. `dtype` is the type of the matrix products; the
+    rounding of bfloat16 does no harm.
     """
     tall = matrices.size(-2) > matrices.size(-1)
     x = matrices.mT if tall else matrices
@@ -64,10 +66,10 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tenso
 class Muon(torch.optim.Adam):
     """Muon (Jordan et al. 2024) for the matrices of linear layers, Adam for everything else.
 
-    A matrix moves along its orthogonalized momentum: by the same amount in all directions, rare
-    ones of its gradient included. The factor 0.2 sqrt(max(M, N)) makes its steps as large as
-    Adam's, so that both share one rate (Liu et al. 2025, section 2.2). The moments have the names
-    that Adam's have; a matrix has only the first.
+    A matrix moves along its orthogonalized momentum, by the same amount in all directions, even
+    those that are rare in its gradient. The factor 0.2 sqrt(max(M, N)) makes the steps as large as
+    Adam's, so that both share one learning rate (Liu et al. 2025, section 2.2). The moments have
+    the same names as Adam's; a matrix has only the first moment.
     """
 
     MOMENTUM = 0.95
@@ -111,9 +113,9 @@ def make_optimizer(name: str, model: nn.Module, precision: str = "no") -> torch.
 
 @torch.no_grad()
 def update_average(averaged: nn.Module, model: nn.Module, decay: float, step: int) -> None:
-    """Update the exponential moving average of the weights; with decay 0 it equals them.
+    """Update the exponential moving average of the weights; with decay 0 it is a copy of them.
 
-    In the first steps the decay is smaller, step / (step + 9), so that initial weights count less.
+    In the first steps the decay is only step / (step + 9), so that the initial weights count less.
     """
     decay = min(decay, step / (step + 9))
     old: list[Tensor] = list(averaged.parameters())

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 def training_flops(config: ModelConfig, n_source: float, n_target: float) -> float:
     """Return the floating-point operations of a step over so many source and target tokens.
 
-    Counted are the matrix products with weights: two operations for each weight and token
-    forwards, four backwards. The products within attention are few in short sentences.
+    Only matrix products with weights count: two operations for each weight and token in the forward
+    pass, four in the backward pass. Attention's own products are few in short sentences.
     """
     projection, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
     source_weights = config.n_encoder_layers * (4 * projection + feed_forward)
@@ -44,7 +44,7 @@ def training_flops(config: ModelConfig, n_source: float, n_target: float) -> flo
 def peak_flops(device: torch.device, dtype: torch.dtype) -> float:
     """Measure the floating-point operations a second of large matrix products; 0 on a CPU.
 
-    That takes hundredths of a second, on a CPU it would take long.
+    The measurement takes hundredths of a second on a GPU, but would take long on a CPU.
     """
     if device.type != "cuda":
         return 0.0
@@ -85,7 +85,7 @@ class Meter:
 
 
 class SlowdownWarning:
-    """Warn once when training has become slow: most often another program has the processor."""
+    """Warn once when training has become slow, most often because of another program."""
 
     N_FIRST, THRESHOLD = 4, 1 / 5  # first reports; fraction of their best speed
 
@@ -114,7 +114,7 @@ class TimeLeft:
     def estimate(self, seconds: float, share: float) -> float | None:
         """Return the seconds left when `share` of the run was done after `seconds` of training.
 
-        None where the pace is not known yet, or there is no limit.
+        Returns None if the pace is not known yet, or if there is no limit.
         """
         self._seen.append((seconds, share))
         while len(self._seen) > 2 and seconds - self._seen[1][0] >= self.WINDOW:
@@ -143,7 +143,7 @@ def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
 
 
 def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
-    """Return a validation as a line of the log: the loss, and BLEU where pairs were translated."""
+    """Return a validation as a line of the log: the loss, and BLEU if pairs were translated."""
     parts = [
         f"{key.replace('bleu', 'BLEU')} {score:.{3 if key == 'loss' else 1}f}"
         for key, score in scores.items()
@@ -154,8 +154,8 @@ def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
 def describe_best(single: TrainingState, state: TrainingState, metric: str) -> str:
     """Return which weights a finished run keeps in `best`, and why.
 
-    `single` is its state before the mean of the last checkpoints was validated; `metric`, "BLEU"
-    or "loss", is what validations are compared by.
+    `single` is the state before the mean of the last checkpoints was validated, `state` the one
+    after. Validations are compared by `metric`, "BLEU" or "loss".
     """
     if state.best is None or single.best is None:
         return (
@@ -173,7 +173,7 @@ def describe_best(single: TrainingState, state: TrainingState, metric: str) -> s
 class Reporter:
     """Measure, validate and log a run; only its main process writes.
 
-    A method that changes the training state takes the present one and returns the next.
+    Methods that change the training state take the present state and return the next one.
     """
 
     def __init__(self, folder: RunFolder, validation: Validation, accelerator: Accelerator) -> None:
@@ -199,7 +199,7 @@ class Reporter:
         return is_time or any(step % every == 0 for every in times)
 
     def report(self, state: TrainingState, learning_rate: float, steps_per_epoch: int) -> None:
-        """Log and record the steps since the last report; a loss not finite is a UserError."""
+        """Log and record the steps since the last report; UserError if the loss is not finite."""
         if not self.meter.tokens:
             return
         (loss,) = sum_over_processes(self.accelerator, float(self.meter.loss))

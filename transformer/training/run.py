@@ -47,7 +47,7 @@ LATER_FIELDS = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrainingState:
-    """The progress of a run: all that it saves beside weights and optimiser."""
+    """The progress of a run: all that a checkpoint saves besides weights and optimiser."""
 
     step: int = 0  # optimiser steps taken
     epoch: int = 0  # passes completed
@@ -268,7 +268,7 @@ class RunFolder:
         return weights, state, checkpoint.load_training(loaded.folder, shapes)[0]
 
     def _recovery_hint(self) -> str:
-        """Return what to do about a broken checkpoint: resume from the newest intact one."""
+        """Return advice for a broken checkpoint: how to resume from the newest intact one."""
         intact = []
         for folder in (*(self.path / STEPS).glob("step-*"), self.path / BEST):
             with contextlib.suppress(UserError):

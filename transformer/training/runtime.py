@@ -34,10 +34,10 @@ def has_fast_bfloat16(device: torch.device) -> bool:
 def attention_kernel(
     device: torch.device, precision: str
 ) -> contextlib.AbstractContextManager[None]:
-    """Select the kernels of `scaled_dot_product_attention` that train fast.
+    """Return a context that selects fast training kernels of `scaled_dot_product_attention`.
 
-    On a CPU the backward pass of the fused kernel is slow in bfloat16, the unfused one's is not.
-    On a GPU cuDNN's kernel, left out, plans anew for each of the many batch shapes.
+    On a CPU the fused kernel has a slow backward pass in bfloat16, so the unfused one is used. On
+    a GPU cuDNN's kernel is left out, because it plans anew for each of the many batch shapes.
     """
     if device.type == "cpu" and precision == "bf16":
         return sdpa_kernel(SDPBackend.MATH)
@@ -76,7 +76,7 @@ def is_main_process() -> bool:
 
 
 def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]:
-    """Return each number's sum over all processes, to each of them."""
+    """Return the sum of each number over all processes; every process gets the sums."""
     if accelerator.num_processes == 1:
         return list(numbers)
     total = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
@@ -84,7 +84,7 @@ def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]
 
 
 def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
-    """Return what a run computes with, for its model card."""
+    """Return the processes, threads, precision and torch version of a run, for its model card."""
     return {
         "processes and device": f"{accelerator.num_processes} x {accelerator.device.type}",
         "threads of a process": torch.get_num_threads(),
@@ -96,8 +96,8 @@ def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
 def start_cpu_processes() -> None:
     """Make `accelerate launch --cpu --num_processes N` start N processes.
 
-    Without MPI, Accelerate starts only one and passes it an address, not the number, which is
-    read from the launcher's command line. This process then becomes torch's launcher.
+    Without MPI, Accelerate starts only one process, and does not pass it the number N, which is
+    therefore read from the launcher's command line. This process then becomes torch's launcher.
     """
     env = os.environ
     single = "WORLD_SIZE" not in env and "LOCAL_RANK" not in env
@@ -112,7 +112,7 @@ def start_cpu_processes() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Make glibc reuse large blocks: new pages for each tensor cost more than its arithmetic."""
+    """Make glibc reuse large blocks, as new pages for each tensor cost more than its arithmetic."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(-4, 0)  # M_MMAP_MAX: no separate mapping for a block

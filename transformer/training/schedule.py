@@ -1,7 +1,8 @@
-"""Resolve the open settings of a run at its start, later the warm-up and cooldown of its rate.
+"""Resolve the settings that a run leaves open, and the warm-up and cooldown of its learning rate.
 
-The settings are saved in `run.json`, what depends on the speed of the machine in the training
-state: each is resolved once, so that a resumed run continues exactly as it would have.
+Settings are resolved when the run starts and saved in `run.json`. Warm-up and cooldown can depend
+on the speed of the machine: they are resolved later and saved in the training state. Each is
+resolved once, so that a resumed run continues exactly as if it had not been stopped.
 """
 
 import dataclasses
@@ -31,7 +32,7 @@ def resolve_settings(
     saved: Mapping[str, Any] | None,
     is_pretrained: bool = False,
 ) -> TrainConfig:
-    """Return the settings with the open ones filled in: as the run `saved` them, else by rule.
+    """Return the settings with the open ones filled in: from those `saved` by the run, or by rule.
 
     The warm-up of a new run stays open: `resolve_schedule` sets it from the limits. A run that
     starts from a pretrained model has a lower rate. A bad setting is a UserError.
@@ -57,7 +58,7 @@ def resolve_settings(
 
 
 def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict[str, Any]:
-    """Return optimiser, schedule and peak rate: the paper's, times `muon_factor` with Muon."""
+    """Return optimiser, schedule and peak rate; with Muon the paper's rate times `muon_factor`."""
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
@@ -68,7 +69,7 @@ def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict
 
 
 def tokens_per_epoch(data: PreparedCorpus) -> int:
-    """Return the source and target tokens of an epoch, special ones counted, padding not."""
+    """Return the number of source and target tokens of an epoch, without padding."""
     src, tgt = data.pairs.lengths
     counts, weights = zip(*data.sizes, strict=True)
     return round(float(np.repeat(weights, counts) @ (src + tgt)))
@@ -85,7 +86,10 @@ def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
 
 
 def _nearest_limit(config: TrainConfig, steps_per_epoch: int, steps_in_time: float) -> int:
-    """Return the steps that the limits allow, the time limit given in steps; 0 without limits."""
+    """Return the number of steps that the limits allow; 0 if there are none.
+
+    `steps_in_time` is the time limit, converted to steps.
+    """
     counts = config.max_steps, config.max_epochs * steps_per_epoch, steps_in_time
     return round(min(filter(None, counts), default=0))
 
@@ -117,8 +121,8 @@ def resolve_schedule(
 ) -> TrainingState:
     """Return the state with the warm-up and cooldown due before its next step; log them.
 
-    The warm-up is set before the first step or, with a time limit, after PROBE_STEPS; start and
-    end of the cooldown when the last `cooldown_ratio` of the nearest limit begins.
+    The warm-up is set before the first step or, with a time limit, after PROBE_STEPS. The start and
+    the end of the cooldown are set when the last `cooldown_ratio` of the nearest limit begins.
     """
     first = PROBE_STEPS if config.max_minutes else 0
     if config.max_minutes and state.step == PROBE_STEPS:
@@ -137,7 +141,7 @@ def resolve_schedule(
 
 
 def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> TrainingState:
-    """Return the state with its warm-up; log it, and warn of one longer than the run."""
+    """Return the state with its warm-up; log it, and warn if it is longer than the run."""
     warmup = config.warmup or state.warmup
     if not warmup:
         warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPER_WARMUP
@@ -154,7 +158,7 @@ def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> Tra
 def schedule_in_steps(
     state: TrainingState, config: TrainConfig, steps_per_epoch: int
 ) -> TrainConfig:
-    """Return the settings with warm-up and cooldown in steps, as the state has them resolved.
+    """Return the settings with the warm-up and cooldown of the state, in steps.
 
     Until the speed is known the rate rises as in the shortest run that PROBE_STEPS fit into.
     """

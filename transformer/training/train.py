@@ -101,7 +101,8 @@ class TrainResult:
 def train(request: TrainRequest) -> TrainResult:
     """Prepare the corpus, train or resume, draw the curves, and evaluate on the test sets.
 
-    Of several processes only the first writes and logs. A UserError says what the user can fix.
+    If there are several processes, only the first one writes and logs. A UserError says what the
+    user can fix.
     """
     config = request.config
     if not (config.max_steps or config.max_epochs or config.max_minutes or config.patience):
@@ -311,7 +312,10 @@ def _log_settings(config: TrainConfig, data: PreparedCorpus) -> None:
 def _run_settings(
     request: TrainRequest, chosen: TrainConfig, data: PreparedCorpus, model: ModelConfig
 ) -> dict[str, Any]:
-    """Return what must not change for a run to resume; changed files show in the pairs kept."""
+    """Return the settings that must be the same for a run to resume.
+
+    The number of pairs kept from each source is among them, to notice that a file has changed.
+    """
     settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
     settings["src_lang"], settings["tgt_lang"] = request.langs
     if request.init:
@@ -334,7 +338,7 @@ def _run_settings(
 
 
 def _draw_curves(folder: Path) -> None:
-    """Draw the curves of the run's records; log why where the extra `plots` is missing."""
+    """Draw the curves of the run's records; without the extra `plots`, log why they are missing."""
     records = read_metrics(folder)
     if not records:
         return

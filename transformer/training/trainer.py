@@ -73,7 +73,7 @@ class Trainer:
         return state is not None
 
     def run(self) -> StopReason:
-        """Train until a limit, a signal or exhausted patience; return which."""
+        """Train until a limit, a signal or exhausted patience; return the reason for stopping."""
         runtime.keep_freed_memory()
         runtime.enlarge_kernel_cache()
         self.folder.path.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Trainer:
         return reason
 
     def _epoch(self, stop: runtime.StopRequest) -> StopReason | None:
-        """Train for the rest of the epoch; return why training stops, None if it goes on."""
+        """Train for the rest of the epoch; return why training stops, or None to continue."""
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
                 self.accelerator, step.n_source, step.n_target,
@@ -134,7 +134,7 @@ class Trainer:
         return load_steps(batches, steps[self.state.position :], self.device, workers)
 
     def _resolve_schedule(self) -> None:
-        """Resolve what is due before the next step; save it where it depends on the speed."""
+        """Resolve the warm-up and cooldown due before the next step; save what depends on speed."""
         before, n_steps = self.state, self.steps_per_epoch
         self.state = schedule.resolve_schedule(before, self.config, n_steps)
         if self.state != before or self.schedule is None:
@@ -172,7 +172,7 @@ class Trainer:
         return norm
 
     def _after_step(self) -> StopReason | None:
-        """Report, validate and save what is due; return why training stops, None if it goes on."""
+        """Report, validate and save if due; return why training stops, or None to continue."""
         config, step = self.config, self.state.step
         reason = run.limit_reached(self.state, config)
         if reason or self.reporter.is_due(self.state):

@@ -16,7 +16,10 @@ N_EXAMPLES = 3  # sentences of a direction whose translations are logged
 
 
 class Validation:
-    """The development pairs, tokenised once; false if there are none."""
+    """The development pairs, tokenised once, and the scoring of a model on them.
+
+    It is false in a boolean context if there are no pairs.
+    """
 
     def __init__(
         self, dev: Sequence[SentencePair], tokenizer: Tokenizer, directions: Sequence[Direction],
@@ -71,7 +74,7 @@ class Validation:
     def scores(self, model: Transformer) -> dict[str, float]:
         """Return `loss` on all pairs and `bleu` of greedy translations of the first ones.
 
-        With several directions `bleu` is their mean, and `bleu es-en` that of one.
+        With several directions `bleu` is the mean over them, and `bleu es-en` the BLEU of one.
         """
         from transformer.evaluation.metrics import bleu
         from transformer.translation.translator import Translator
@@ -97,7 +100,7 @@ class Validation:
 
 
 def example_rows(sources: Sequence[str]) -> list[int]:
-    """Return the indices of the sentences to log: N_EXAMPLES lengths out of the shorter half."""
+    """Return the indices of N_EXAMPLES sentences to log: of different lengths, but not long."""
     by_length = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     places = (len(sources) * n // (2 * N_EXAMPLES + 2) for n in range(1, N_EXAMPLES + 1))
     return [by_length[place] for place in dict.fromkeys(places)]

@@ -117,7 +117,7 @@ def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
 
 
 def join_words(words: list[str]) -> list[str]:
-    """Join arguments that are all single words to one text: quotation marks were left out."""
+    """Join arguments to one text if all are single words, as the user left out quotation marks."""
     if len(words) < 2 or any(len(word.split()) != 1 for word in words):
         return words
     warn("translate: the words are translated as one text (--text WORD: a word by itself)")

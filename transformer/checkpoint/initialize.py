@@ -84,9 +84,9 @@ def grow_weights(
 ) -> dict[str, Tensor]:
     """Return weights for the shape `new` that compute what those of the shape `old` do.
 
-    Exactly so at equal width; a wider model has finer sinusoidal codes between the old ones,
-    which moves its output a little. Its copies are read with unequal weights, drawn from one
-    seed, or they would stay equal for ever. The embeddings are those of `new`'s vocabulary.
+    At equal width the outputs are exactly equal; a wider model has finer position encodings between
+    the old ones, which changes them a little. Copies of a channel are read with unequal weights,
+    drawn from one seed, as they would stay equal otherwise. Embeddings have `new`'s vocabulary.
     """
     check_growth(old, new)
     with torch.random.fork_rng(devices=[]):

@@ -98,7 +98,7 @@ def retry_if_replaced(read: Callable[Concatenate[Path, P], T]) -> Callable[Conca
 
 
 def _folder_identity(folder: Path) -> tuple[int, int] | None:
-    """Return numbers that change when a folder is replaced by another one of its name."""
+    """Return numbers that change when another folder takes this name; None without a folder."""
     try:
         status = (latest_version(folder) or folder).stat()
     except OSError:
@@ -173,7 +173,7 @@ def resolve_direction(
 ) -> Direction:
     """Return `langs`, or the first direction that the model's name asks for.
 
-    Raises UserError if the checkpoint, of these directions, does not have it.
+    Raises UserError if it is not one of the `directions` of the checkpoint.
     """
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:

@@ -1,1 +1,1 @@
-"""From parallel text to batches: read, clean, tokenise, alter, arrange."""
+"""Turn parallel text into batches: read, clean, tokenise, add noise, and plan batches."""

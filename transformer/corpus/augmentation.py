@@ -1,4 +1,4 @@
-"""Make the micro-batches of training: pairs with noise at times, and segmented anew.
+"""Make the micro-batches of training, with noise and subword sampling if these are set.
 
 A micro-batch is a pure function of the rows, the settings and a seed.
 """
@@ -37,8 +37,8 @@ def apply_noise(
 ) -> list[IdPair]:
     """Alter some of the pairs, or all in one style; a pair that would get too long stays.
 
-    Too long is what the model does not read or, without a style, what widens the batch by more
-    than MAX_WIDENING. A style may add pieces: pairs beyond the budget of the batch are dropped.
+    A pair is too long if the model cannot read it or, without a style, if it widens the batch by
+    more than MAX_WIDENING. If a style adds pieces, pairs beyond the batch's budget are dropped.
     """
     rng = random.Random(seed)
     name, share = noise.sample_batch_noise(config, rng), noise.sample_noise_share(config, rng)

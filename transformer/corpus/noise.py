@@ -92,7 +92,7 @@ def insert_slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
 
 def _shared_tokens(src: str, tgt: str) -> Iterator[str]:
-    """Yield the names, numbers and addresses that occur once on both sides, none in another."""
+    """Yield the names, numbers and addresses that occur once on both sides, none within another."""
     tokens = [src[span.start : span.end] for span in find_protected(src)]
     tokens += [name.group() for name in _NAME.finditer(src)]
     shared = [token for token in tokens if _occurs_once(src, token) and _occurs_once(tgt, token)]
@@ -227,7 +227,7 @@ BATCH_NOISE: Mapping[str, Transform | None] = {  # None: it takes several pairs
 def sample_noise_share(config: NoiseConfig, rng: random.Random) -> float:
     """Return the share of the batches with altered pairs if this batch is one of them, else 0.
 
-    Few longer pairs pad a whole batch, so that altered pairs are better kept together.
+    A few longer pairs would pad a whole batch, so altered pairs are kept together.
     """
     rates = (getattr(config, name) for name in (*PAIR_NOISE, *OMISSIONS, "noise_names"))
     share = max(MIN_NOISY_BATCHES, *rates)

@@ -1,6 +1,6 @@
 """Prepare a corpus: read, clean, deduplicate and tokenise named sources into a cache on disk.
 
-The pairs are never in memory as a whole: a corpus larger than memory trains.
+The pairs are never in memory as a whole, so that a corpus can be larger than memory.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def log_duration(work: str, log: Callable[[str], object], every: float = 10.0) -> Iterator[None]:
-    """Log the begin of some work, its duration so far each `every` seconds, and its end."""
+    """Log when some work begins and ends, and every `every` seconds how long it has taken."""
     start, ended = time.monotonic(), threading.Event()
 
     def log_progress() -> None:
@@ -106,7 +106,7 @@ class CacheKey:
 
 
 def split_marker(text: str, side: int) -> tuple[str, int]:
-    """Split the marker off a side of a pair; return the text and the bits of `made` it means.
+    """Split the marker off a side of a pair; return the text and the marker's bits of `made`.
 
     `<bt> ...` is synthetic text, never trained on as a target, and as a source behind a tag
     (Caswell et al. 2019). `<copy> ...` is the same without the tag, and may equal the other side.

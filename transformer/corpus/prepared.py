@@ -70,7 +70,7 @@ class PreparedCorpus:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreparedFolder:
-    """The content of `prepared.json`: all of a training command that belongs to the text."""
+    """The content of `prepared.json`: the settings of a training command about its text."""
 
     path: Path
     langs: Direction
@@ -105,7 +105,7 @@ class PreparedFolder:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether a tokenised corpus is there with the checksums that it was made with, if any."""
+    """Return whether a folder has a tokenised corpus that matches its checksums, if any."""
     try:
         path = folder / locate.CHECKSUMS
         saved = read_bytes(path).decode() if path.exists() else ""

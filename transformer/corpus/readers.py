@@ -104,7 +104,7 @@ def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
 
 
 def _utf_16_lines(path: Path, file: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of what spreadsheets call Unicode text."""
+    """Yield the lines of a UTF-16 file, which spreadsheets call Unicode text."""
     try:
         with io.TextIOWrapper(file, "utf-16", newline="\n") as text:
             for line in text:

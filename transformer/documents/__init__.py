@@ -1,1 +1,1 @@
-"""Files as texts to translate, written again with their formatting."""
+"""Parse files into texts to translate, and write them with the translations and formatting."""

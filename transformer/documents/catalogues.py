@@ -1,4 +1,4 @@
-"""Catalogues and memories of translators: XLIFF, TMX, Qt's files and PO get what they lack.
+"""Translation catalogues and memories (XLIFF, TMX, Qt, PO): add the translations that they lack.
 
 What is translated stays. Codes that begin and end a format (bpt and ept, bx and ex, sc and ec) are
 read as the tags of an element, so that words stay between them.

@@ -43,7 +43,7 @@ def text_units(text: str, set_text: Callable[[str], None]) -> list[Unit]:
 
 
 class Verbatim(str):
-    """What stays in a text as it is written."""
+    """A part of a text that stays as it is written."""
 
 
 class TextEdits:

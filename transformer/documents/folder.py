@@ -1,4 +1,4 @@
-"""Files and folders on the disk: which are translated, to where; and the translation of one."""
+"""Plan which files of folders are translated and where to, and translate one of them."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -49,8 +49,8 @@ def plan_jobs(
     """Return the jobs for files and folders, and the files of folders with no known format.
 
     A folder becomes a folder with files of the same names. `requested` is the format of the files,
-    whatever their names, and in a folder that of files with no known format. UserError where there
-    is no place for the output, or two files would have the same.
+    whatever their names, and in a folder that of files with no known format. UserError if there is
+    no place for the output, or if two files would be written to the same place.
     """
     is_many = len(sources) > 1 or any(source.is_dir() for source in sources)
     if is_many and (output is None or (output.exists() and not output.is_dir())):
@@ -85,7 +85,10 @@ def plan_jobs(
 
 
 def _job(source: Path, target: Path | None, suffix: str, *, is_named: bool) -> Job:
-    """Return a job whose output has the suffix that it must have; UserError for another one."""
+    """Return a job whose output has the suffix of its format.
+
+    UserError if `is_named` and `target` has another suffix, or if an archive has no target.
+    """
     job = Job(source, target, suffix)
     if not job.is_document:
         return job

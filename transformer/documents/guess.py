@@ -1,4 +1,4 @@
-"""Content sniffing: whether a file of unknown suffix is prose, or what lines would tear."""
+"""Content sniffing: tell whether a file of unknown suffix is prose or needs a parser."""
 
 import re
 

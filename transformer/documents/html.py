@@ -144,7 +144,7 @@ def _merge(tokens: Sequence[Token], rules: MarkupRules) -> Token:
 
 
 class _Item(NamedTuple):
-    """A text, what stays, or a simple element of a line; its text token is in the middle."""
+    """A part of a line: a text, a token that stays, or a simple element with its text inside."""
 
     tokens: Sequence[Token]
     text: Token | None
@@ -188,7 +188,7 @@ def _inline_runs(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[tuple[
 
 
 def matching_ends(tokens: Sequence[Token], run: range) -> dict[int, int]:
-    """Return the places of end tags by those of start tags, where they are well nested."""
+    """Return the indices of end tags by those of their start tags, for well-nested elements."""
     ends: dict[int, int] = {}
     stack: list[int] = []
     for i in run:
@@ -200,7 +200,7 @@ def matching_ends(tokens: Sequence[Token], run: range) -> dict[int, int]:
 
 
 def _item(tokens: Sequence[Token]) -> _Item | None:
-    """A token of text or of what stays, or an element; None for one that is not simple."""
+    """Return the item of a text, of a token that stays, or of an element; None if not simple."""
     first = tokens[0]
     if first.kind in ("text", "kept"):
         return _Item(tokens, first if first.kind == "text" else None)
@@ -215,7 +215,7 @@ def _item(tokens: Sequence[Token]) -> _Item | None:
 
 
 def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
-    """The unit of a line, or where words stand only in its elements, one for each of these."""
+    """Yield the unit of a line; if only its elements have words, one unit for each element."""
     texts = [i for i, item in enumerate(line) if item.text and item.text.source.strip()]
     if any(not line[i].is_mark and has_words(line[i].text.text) for i in texts):  # type: ignore[union-attr]
         yield from _unit(line[texts[0] : texts[-1] + 1], rules, keep_space)
@@ -278,7 +278,7 @@ def _replace_line(tokens: Sequence[Token], written: str, keep_space: bool) -> No
 
 
 def _fixed_numbers(source: str) -> tuple[set[str], set[str]]:
-    """Return the numbers of a text that are ahead of and behind a no-break space."""
+    """Return the numbers of a text before a no-break space, and those after one."""
     chunks = source.split("\xa0")
     ahead = {chunk.rpartition(" ")[2] for chunk in chunks[:-1]}
     behind = {chunk.partition(" ")[0] for chunk in chunks[1:]}
@@ -287,7 +287,7 @@ def _fixed_numbers(source: str) -> tuple[set[str], set[str]]:
 
 
 def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> str:
-    """Return a text with no-break spaces behind and ahead of some numbers."""
+    """Put no-break spaces after the numbers `ahead` and before the numbers `behind`."""
     words = text.split(" ")
     parts = words[:1]
     for left, right in pairwise(words):
@@ -317,7 +317,7 @@ def _attribute_units(
 
 
 def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules) -> bool:
-    """Whether a reader sees an attribute."""
+    """Return whether the value of an attribute is visible to readers."""
     if tag == "input" and name == "value":
         return values.get("type", "").lower() in ("submit", "button", "reset")
     if tag == "meta" and name == "content":

@@ -190,9 +190,9 @@ class _Reader:
     def _skip_arguments(
         self, nodes: Sequence[Any], place: int, stop: int, is_title: bool = False
     ) -> tuple[int, int]:
-        """Return what follows the groups and brackets behind something unknown: node and place.
+        """Return the index of the node, and the place, after the groups and brackets of a macro.
 
-        `is_title` says that groups are read.
+        With `is_title` groups are read; otherwise they stay.
         """
         while place < len(nodes) and nodes[place].pos <= stop:
             node = nodes[place]
@@ -211,7 +211,7 @@ class _Reader:
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """Parse a LaTeX file; UserError where braces or environments are not closed."""
+    """Parse a LaTeX file; UserError if a brace or an environment is not closed."""
     from pylatexenc.latexwalker import LatexWalker, LatexWalkerError
 
     walker = LatexWalker(_mask_code(text), latex_context=_context(), tolerant_parsing=False)

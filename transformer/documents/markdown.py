@@ -56,7 +56,7 @@ _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a 
 
 
 def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
-    """Parse what is a sign to other readers of Markdown, as a rule of markdown-it."""
+    """Parse syntax of other Markdown dialects, which stays, as a rule of markdown-it."""
     match = _SIGNS.match(state.src, state.pos)
     if match is None:
         return False
@@ -74,7 +74,7 @@ def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
 
 
 def _escape(text: str, source: str) -> str:
-    """Put a backslash before the signs that would mean something and did not in the source."""
+    """Escape the signs of a text that have a meaning in Markdown, but had none in `source`."""
     signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
     text = re.sub(r"&(?=#?\w++;)", "&amp;", text)
@@ -150,7 +150,10 @@ def parse(text: str, options: Options) -> Parsed[str]:
 
 
 def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> list[int]:
-    """The place in the text of each character of a token's content, and the end; or nothing."""
+    """Return the place in `text` of each character of a token's content, and of its end.
+
+    The list is empty if the content is not found after `end`; `offsets` are the starts of lines.
+    """
     places: list[int] = []
     first, last = token.map or (0, 0)
     for row, line in enumerate(token.content.split("\n"), first):
@@ -168,7 +171,7 @@ def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> 
 
 
 def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
-    """The tokens of a paragraph; one text, if a part is not where it should be."""
+    """Return the tokens of a paragraph; a single text if one of its parts is not found."""
     content = token.content
     tokens: list[Token] = []
     end = 0

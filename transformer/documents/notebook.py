@@ -16,7 +16,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """Parse the Markdown cells of a notebook of nbformat 4; UserError for another one."""
+    """Parse the Markdown cells of a notebook of nbformat 4; UserError for another format."""
     root = decode_json(text)
     cells: Any = dict(root).get("cells") if isinstance(root, JSONObject) else None
     if not isinstance(cells, list):
@@ -38,7 +38,11 @@ def parse(text: str, options: Options) -> Parsed[str]:
 def _render(
     text: str, lines: Sequence[JSONString], render: Callable[[], str], is_ascii: bool
 ) -> str:
-    """Write a cell's source as it was written: one string, or a list of lines."""
+    """Return a cell's translated source as JSON: one string, or a list of lines as before.
+
+    `text` is the notebook, `lines` are the strings of the cell, `render` returns the translation.
+    With `is_ascii` other characters are escaped.
+    """
     start, stop = lines[0].start, lines[0].stop
     if (written := render()) == "".join(lines):
         return text[start : lines[-1].stop]

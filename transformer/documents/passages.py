@@ -217,10 +217,10 @@ def resolve_target(source: str, target: str, options: Options) -> str:
 
 
 class InlineContent(Generic[T]):
-    """A passage made of parts: plain texts, marked texts, and what becomes a placeholder."""
+    """A passage made of parts: plain texts, marked texts, and parts that become placeholders."""
 
     def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
-        """`parts` are (text or None for a placeholder, whether it is marked, the format's own)."""
+        """Join `parts`: (text or None for a placeholder, whether marked, object of the format)."""
         parts = list(parts)
         taken = (int(n[1:-2]) for text, _, _ in parts if text for n in PLACEHOLDER.findall(text))
         free = max(taken, default=-1) + 1
@@ -243,7 +243,7 @@ class InlineContent(Generic[T]):
         self.passage = Passage(whole.strip(), marks, tuple(self.placeholders))
 
     def render(self, marked: MarkedText) -> list[tuple[T | None, list[str | T]]]:
-        """Return a translation as (mark's part or None, its texts and placeholders' parts).
+        """Return a translation as (part of the mark or None, texts and parts of placeholders).
 
         The list is empty if the translation equals the passage.
         """

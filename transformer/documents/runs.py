@@ -110,7 +110,7 @@ def _wrap_fields(paragraph: Any) -> None:
 
 
 def _label_units(root: Any) -> Iterator[Unit]:
-    """Yield what is in no paragraph: alternative texts, prompts, labels of charts, comments."""
+    """Yield texts outside paragraphs: alternative texts, prompts, labels of charts, comments."""
     for element in root.iter():
         name = _name(element)
         for key, value in element.items() if name in _LABEL_ATTRIBUTES else ():
@@ -149,7 +149,7 @@ def _header_units(element: Any) -> Iterator[Unit]:
 
 @dataclass(slots=True)
 class _Run:
-    """A run, a link with runs of one style, or a lone text; without texts it stays.
+    """A run, a link with runs of one style, or a lone text; an element without texts stays.
 
     Neighbours of one style are read as one text.
     """
@@ -164,14 +164,17 @@ class _Run:
 
 
 def _is_invisible(element: Any) -> bool:
-    """Whether it is a mark that no reader sees, or the code of a field that is a link."""
+    """Return whether an element is an invisible mark, as a bookmark, or the code of a link."""
     parts = {_name(child) for child in element} - {"rPr"}
     is_code = bool(parts) and parts <= {"fldChar", "instrText"}
     return _name(element) in _INVISIBLE or (is_code and _name(element.getparent()) == _LINK)
 
 
 def _run(element: Any) -> _Run | None:
-    """Return a run of nothing but text, a link of such runs, or what stays; None for all else."""
+    """Return a `_Run` for a run of mere text, a link of such runs, or an element that stays.
+
+    Returns None for any other element.
+    """
     name = _name(element)
     unchanged = _Run(element, [], f"stays {id(element)}")
     link = f"link {id(element)}"
@@ -273,7 +276,7 @@ def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
 def _replace_runs(runs: Sequence[_Run], parts: Iterable[tuple[str | _Run, _Run]]) -> None:
     """Replace runs by texts, each in a copy of the first run of its style, and runs that stay.
 
-    What begins inside (a comment, a bookmark) then begins before them.
+    A comment or bookmark that begins among the runs begins before them afterwards.
     """
     first, last = runs[0].element, runs[-1].element
     siblings = itertools.chain([first], first.itersiblings())

@@ -71,13 +71,13 @@ _Cue = tuple[int, int, str]  # where its text begins and ends, its style and spe
 
 @dataclass(slots=True)
 class _Speech:
-    """What one speaker says in a cue: lines with tags in them, and the tags around it all."""
+    """What one speaker says in a cue."""
 
-    written: str
-    around: tuple[str, str]
+    written: str  # the source, which stays if the translation is equal
+    around: tuple[str, str]  # the tags before and after all of it
     content: InlineContent[tuple[str, str]]  # marks are pairs of tags, placeholders other tags
     lead: str  # dots, a mark of the speaker or the bracket of a caption
-    voice: str
+    voice: str  # the style and speaker that the file names
 
     @property
     def lines(self) -> list[str]:
@@ -174,7 +174,7 @@ def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]
 
 
 def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
-    """Yield what each says in a cue: the next begins with a dash; a caption in front is apart."""
+    """Yield what each speaker says in a cue, divided at dashes; a caption before it is separate."""
     speech, start = "", 0
     for end in [*(match.end() for match in syntax.line_end.finditer(cue)), len(cue)]:
         line, start = cue[start:end], end
@@ -309,7 +309,7 @@ def _divide(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
 
 
 def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
-    """Return the lines of a cue; if one is too long, as few as possible of about equal length."""
+    """Return the lines of a cue; if one is too long, cut the cue into few lines of equal length."""
     if all(b - a <= MAX_LINE for a, b in lines):
         return [*lines]
     start, stop = lines[0][0], lines[-1][1]

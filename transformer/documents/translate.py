@@ -100,7 +100,7 @@ async def _translate_batch(
 
 
 def _is_complete(passage: Passage, marked: MarkedText) -> bool:
-    """Whether each placeholder and mark came out once, and no words between placeholders lost."""
+    """Return whether each placeholder and mark occurs once, and no text between them was lost."""
     if passage.placeholders:
         text = plain_text(marked)
         counts = Counter(PLACEHOLDER.findall(text))
@@ -153,7 +153,7 @@ async def _translate_aligned(
 
 
 def _join_marks(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str, int | None]]:
-    """Give each mark of several sentences one piece, with what came to stand inside of it."""
+    """Join the pieces of a mark over several sentences to one, with what stands between them."""
     last = {mark: place for place, (_, mark) in enumerate(pieces) if mark is not None}
     inside, end = None, -1
     for place, (text, mark) in enumerate(pieces):
@@ -163,7 +163,7 @@ def _join_marks(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str,
 
 
 def _project_marks(segment: TranslatedSegment, marks: Sequence[Span]) -> MarkedText:
-    """Return a translation with its marks; ValueError where nothing says where they are."""
+    """Return a translation with its marks; ValueError if there is no alignment for them."""
     if not marks:
         return [(segment.target, None)]
     if segment.text == segment.target:
@@ -223,8 +223,8 @@ def align_segments(
 ) -> list[TranslatedSegment]:
     """Align sentences with their translations.
 
-    Where the model alone, without guard and glossary, translates otherwise, it is made to say the
-    given translation.
+    If the model alone, without guard and glossary, gives another translation, it is forced to
+    produce the given one.
     """
     from transformer.explain.alignment import align, align_given, can_align
 

@@ -174,7 +174,7 @@ def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
 
 
 def _before_value(text: str, key: str, string: JSONString) -> str:
-    """Return what stands before a plural form that is added, laid out as the one before it."""
+    """Return the comma, space, key and colon before a new plural form, laid out as for `key`."""
     begin = text.rfind(json.dumps(key), 0, string.start)
     before = text[max(0, begin - 200) : max(0, begin)]
     space = before[len(before.rstrip()) :]
@@ -227,7 +227,7 @@ def parse_yaml(text: str, options: Options) -> Parsed[str]:
 
 
 def _language_key(roots: list[Any]) -> Any:
-    """Return the key of a file of Rails, the language of all texts in it, or None."""
+    """Return the node of the language that is the only key of a Rails file; None for others."""
     if len(roots) != 1 or roots[0] is None or roots[0].id != "mapping" or len(roots[0].value) != 1:
         return None
     key, value = roots[0].value[0]

@@ -80,7 +80,7 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText] | None,
     ) -> "Future[bytes]":
-        """Return the future passages, a line of JSON each, or with translations the future file."""
+        """Return a future of the passages, one JSON line each; with `translations`, of the file."""
         formats.get_format(suffix)
         request = (content, suffix, asdict(options), translations, self._seconds)
         return self._threads.submit(self._request, pickle.dumps(request))
@@ -181,7 +181,7 @@ def receive_requests(connection: Connection, idle: float) -> Iterator[bytes]:
 
 
 def _reply(request: bytes) -> bytes:
-    """Return p and passages, f and a file, or e and an error."""
+    """Return the reply to a request: "p" and passages, "f" and a file, or "e" and an error."""
     content, suffix, options, translations, _ = pickle.loads(request)
     try:
         document = formats.read(content, suffix, Options(**options))
@@ -199,7 +199,7 @@ def _reply(request: bytes) -> bytes:
 
 
 def _peak_memory() -> int:
-    """Return the bytes that this process ever held; getrusage counts its parent, too."""
+    """Return the peak memory of this process in bytes; getrusage would count its parent, too."""
     status = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(peak[1]) * 1024 if peak else 0

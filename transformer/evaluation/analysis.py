@@ -110,9 +110,9 @@ class Comparison:
 class SetReport:
     """The results of one system on one test set.
 
-    Lengths are in words. `length_ratio` is output over reference, `length_ratios` counts the
-    sentences by theirs, one number for each two neighbours of RATIO_EDGES. `invented` counts
-    words of the output that no training text has, in a thousand; None where that is not known.
+    Lengths are in words. `length_ratio` is output over reference, `length_ratios` the histogram of
+    the function of this name. `invented` is the number of output words per 1,000 that no training
+    text has; None if the training text is not known.
     """
 
     name: str
@@ -190,7 +190,7 @@ def n_words(text: str) -> int:
 
 
 def score_by_length(test_set: TestSet, n_bootstrap: int = 0) -> tuple[Bucket, ...]:
-    """Return BLEU and chrF2 by words of the source; an empty source counts with the shortest."""
+    """Return BLEU and chrF2 by source length in words; empty sources are in the first bucket."""
     members: list[list[int]] = [[] for _ in range(len(LENGTH_BUCKETS) + 1)]
     for i, source in enumerate(test_set.sources):
         members[bisect_left(LENGTH_BUCKETS, n_words(source))].append(i)
@@ -210,14 +210,17 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
-    """Return how many of 1,000 words are unknown and in lower case: the others may be names."""
+    """Return how many of 1,000 words are lower case and not known; others may be names."""
     words = [word for hypothesis in hypotheses for word in WORD.findall(hypothesis)]
     invented = sum(word.islower() and word not in known for word in words)
     return 1000 * invented / max(len(words), 1)
 
 
 def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, ...]:
-    """Count sentences by words of the output over words of the reference, by RATIO_EDGES."""
+    """Return a histogram of length ratios (output words / reference words) over RATIO_EDGES.
+
+    Each number counts the sentences of one bin; the last bin takes all higher ratios.
+    """
     n_bins, pairs = len(RATIO_EDGES) - 1, zip(hypotheses, references, strict=True)
     ratios = (n_words(hypothesis) / max(n_words(reference), 1) for hypothesis, reference in pairs)
     counts = Counter(min(int(ratio * 10), n_bins - 1) for ratio in ratios)

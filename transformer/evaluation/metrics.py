@@ -91,7 +91,7 @@ def scores(
     n_bootstrap: int = 0,
     metrics: Sequence[str] = METRICS,
 ) -> tuple[Score, ...]:
-    """Return the metrics by sacreBLEU's defaults, in per cent; TER takes nine tenths of the time.
+    """Return metrics with sacreBLEU's defaults, in per cent; TER takes nine tenths of the time.
 
     With `n_bootstrap` the intervals are those of `sacrebleu --confidence`: the mean of that many
     resamples plus and minus half the width of their middle 95 %, cut to the metric's scale.
@@ -130,8 +130,8 @@ def paired_differences(
 ) -> tuple[Difference, ...]:
     """Return the metrics of two systems with the p-values of `sacrebleu --paired-bs`.
 
-    With one exception: p is 1 where two systems agree in every resample. sacreBLEU counts the
-    resamples with a larger difference than 0 then, finds none, and gives its smallest p.
+    There is one exception: if two systems agree in every resample, p is 1. sacreBLEU would return
+    its smallest p, as no resample has a difference larger than 0.
     """
     _check_lengths(hypotheses, references)
     _check_lengths(baseline, references)

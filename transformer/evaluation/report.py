@@ -273,7 +273,7 @@ def _navigation(report: Report) -> str:
 
 
 def _highlight_differences(text: str, reference: str) -> str:
-    """Return an escaped text with the words marked that are not so in the reference."""
+    """Return a text as HTML, with <mark> around the words that differ from the reference."""
     words, right = text.split(" "), reference.split(" ")
     parts = []
     for kind, start, stop, *_ in SequenceMatcher(None, words, right, False).get_opcodes():

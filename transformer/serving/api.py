@@ -44,7 +44,7 @@ MAX_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
 
 
 class Api:
-    """Answers requests; every method raises RequestError for what it does not answer."""
+    """Answers requests; each method takes the fields of one, and may raise RequestError."""
 
     def __init__(self, service: Service, limits: ServeConfig, metrics: Metrics) -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
@@ -57,11 +57,11 @@ class Api:
         return self._service.directions.available
 
     def languages(self) -> list[schema.Language]:
-        """GET /languages."""
+        """GET /languages: the languages, each with those that it can be translated to."""
         return languages(self._served)
 
     def settings(self) -> schema.Settings:
-        """GET /frontend/settings: what a page must know."""
+        """GET /frontend/settings: the limits and languages that a web page needs."""
         limits = self._limits
         source, target = (
             schema.LanguageName(code=c, name=NAMES.get(c, c)) for c in self._served[0]
@@ -79,7 +79,7 @@ class Api:
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
-        """POST /detect."""
+        """POST /detect: the languages that the text `q` may be in, likeliest first."""
         text = schema.Detect.of(fields).q
         _check_size([text], self._limits.char_limit)
         return detect_languages(text)
@@ -262,7 +262,7 @@ class Api:
         return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: the words that may follow a given prefix."""
+        """POST /alternatives: the words that may follow a given beginning of a translation."""
         request = schema.Alternatives.of(fields)
         langs = self._direction(request)
         words = await self._service.alternatives(request.q, langs, request.prefix)
@@ -317,7 +317,7 @@ def _safe_name(name: str) -> tuple[str, str]:
 
 
 def _n_numbers(part: TranslatedSegment) -> int:
-    """Return how many numbers the answer has of a part."""
+    """Return how many numbers the JSON of a part will hold."""
     if part.aligned is None:
         return 0
     n_maps = part.aligned.n_numbers if isinstance(part.aligned, TracedTranslation) else 0
@@ -325,7 +325,7 @@ def _n_numbers(part: TranslatedSegment) -> int:
 
 
 def _part_json(part: TranslatedSegment) -> schema.Part:
-    """Return a part of a text as JSON values and, for the encoder to write by rows, arrays."""
+    """Return a part of a text as JSON values; arrays stay, as the encoder writes them by rows."""
     aligned = part.aligned
     answer: schema.Part = {
         "source": aligned.source if aligned else part.text,

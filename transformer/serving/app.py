@@ -73,7 +73,7 @@ GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 
 def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastAPI:
-    """Return the application; its start loads the models, its end finishes what was asked."""
+    """Return the application; it loads the models when it starts, and ends after open requests."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -126,7 +126,7 @@ def _route_name(path: str) -> str:
 
 
 async def _release_memory(api: Api) -> None:
-    """Give back to the system, now and then, what no request needs any more."""
+    """Return memory that no request needs any more to the system, from time to time."""
     while True:
         await asyncio.sleep(RELEASE_INTERVAL)
         api.release_idle()
@@ -142,7 +142,7 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 class IncrementalJSONResponse(JSONResponse):
-    """JSON written by Python's encoder in Python: the one in C lets no other thread work."""
+    """JSON written by the pure Python encoder, as the one in C would block all other threads."""
 
     def render(self, content: Any) -> bytes:
         """Return UTF-8 without white space."""

@@ -28,7 +28,7 @@ KINDS = ("encoder", "decoder", "cross")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedTranslation(AlignedTranslation):
-    """A sentence's translation with the fields of `Trace`, without torch: arrays of float32."""
+    """A sentence's translation with the fields of `Trace` as NumPy float32 arrays, not tensors."""
 
     steps: Sequence[Sequence[tuple[str, float]]]  # T x likeliest pieces and their probabilities
     encoder: Any

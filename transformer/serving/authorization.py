@@ -69,7 +69,7 @@ def new_api_key(path: Path, per_minute: int) -> str:
 
 
 def rate_key(address: str) -> str:
-    """Return what requests of an address are counted under.
+    """Return the key by which requests of an address are counted.
 
     An IPv6 address counts as its /64 network, which one client has whole.
     """
@@ -123,7 +123,7 @@ class Authorizer:
     def check_headers(self, request: Request) -> bool:
         """Return whether a request is authorized before its body is read.
 
-        Where keys are needed and neither headers nor address have one, the body may: False.
+        Returns False if a key is needed but missing in headers and query: the body may have it.
         """
         if self._keys is None:
             self._limit_rate(_client(request), self._per_minute)

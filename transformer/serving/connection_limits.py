@@ -131,14 +131,14 @@ class Protocol(H11Protocol):
 
 
 def protocol_for(limits: ConnectionLimits) -> type[Protocol]:
-    """Return the protocol of a server with these limits."""
+    """Return a subclass of `Protocol` with these limits, for uvicorn to use."""
     return type("Protocol", (Protocol,), {"limits": limits})
 
 
 def max_connections(requested: int) -> int:
-    """Return how many connections may be open; raises the system's limit of files if it can.
+    """Return how many connections may be open, and raise the system's limit of files if needed.
 
-    Fewer than requested, with a warning, if the system lets too few files be open.
+    They are fewer than requested, with a warning, if the system does not allow enough files.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:

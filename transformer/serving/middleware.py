@@ -1,6 +1,6 @@
-"""Around every request: limits of its size, headers of its answer, metrics, a log line, errors.
+"""ASGI middleware: limits on the size of requests, headers of answers, metrics, log lines, errors.
 
-Plain ASGI. What a client made up (a path, a text) is neither counted nor logged.
+Text that a client can choose (a path, a text) is neither counted nor logged.
 """
 
 import logging

@@ -80,7 +80,7 @@ def _parse_text_list(text: Any) -> list[str] | None:
 
 
 class _Decoder(json.JSONDecoder):
-    """Python's scanner in Python: the one in C lets no other thread work until it is through."""
+    """JSON decoder with the pure Python scanner, as the one in C would block all other threads."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -109,7 +109,7 @@ class Scheduler:
         return future
 
     def _drop_waiting(self, job: _Job) -> None:
-        """Free the places in the queue of a request that is done, failed or cancelled."""
+        """Remove the waiting items of a request that is done, failed or cancelled."""
         with self._changed:
             self._n_waiting -= len(job.waiting)
             job.waiting.clear()
@@ -155,7 +155,7 @@ class Scheduler:
         return key, batch
 
     def _compute_batch(self, key: Hashable, items: Sequence[Any]) -> Sequence[Any]:
-        """Return results; where the batch fails, of each item alone, so that one harms no other."""
+        """Return the results of a batch; if it fails, compute each item alone, to isolate it."""
         try:
             return self._compute(key, items)
         except Exception as error:

@@ -187,7 +187,7 @@ class Service:
         return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
 
     def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[TranslatedSegment]:
-        """Align sentences; one that the model does not take at once is only translated."""
+        """Align sentences; one that is too long for the model is only translated."""
         translator = self.directions.unguarded(langs)
         whole = [item.sentence for item in items if not item.prefix]
         translated = self.directions.translator(langs).translate_segments(whole, self._decode)
@@ -209,7 +209,7 @@ def _cost(item: Segment | Inspection) -> int:
 
 
 def check_direction(langs: Direction, served: Collection[Direction]) -> Direction:
-    """Return a direction that is served, or a language into itself; RequestError for another."""
+    """Return `langs` if it is served or both languages are the same; else raise RequestError."""
     known = {lang for direction in served for lang in direction}
     for lang in langs:
         if lang not in known:

@@ -1,1 +1,1 @@
-"""Text in, text out: sentences, directions, and the guard around a translation."""
+"""Translate text: split it into sentences, choose a direction, and guard the translation."""

@@ -1,4 +1,4 @@
-"""What a call to translate may be given: texts, and options of the search by name."""
+"""Check the arguments of calls to translate: texts, and options of the search by name."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from transformer.config import DecodeConfig, UserError
 
 
 def check_texts(texts: object) -> list[str]:
-    """The text, or the texts of an iterable in their order; TypeError for anything else."""
+    """Return the text or the texts of an iterable as a list; TypeError for anything else."""
     if isinstance(texts, str):
         return [texts]
     if isinstance(texts, bytes | Mapping | set | frozenset) or not isinstance(texts, Iterable):
@@ -17,17 +17,17 @@ def check_texts(texts: object) -> list[str]:
 
 
 def check_text(text: object, number: int) -> str:
-    """A text out of several; TypeError for anything else."""
+    """Return `text`; if it is not a string, the TypeError names its place, `number`."""
     if not isinstance(text, str):
         raise TypeError(f"expected a string as text {number}, got {type(text).__name__}")
     return text
 
 
 def search_config(decode: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
-    """How a translation is searched, with some fields changed, as a call names them.
+    """Return search settings with some fields changed, as in `translate(..., beam_size=4)`.
 
-    Asked for several translations, a search keeps as many hypotheses. TypeError for an option
-    that there is not or of another type, UserError for a value that cannot be.
+    If `n_best` is set, the beam becomes at least as large. TypeError for an unknown option or one
+    of a wrong type, UserError for an invalid value.
     """
     if not isinstance(decode, DecodeConfig):
         got = type(decode).__name__

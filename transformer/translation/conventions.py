@@ -1,7 +1,7 @@
 """Conventions of the two languages: signs, amounts, times, ordinals and abbreviations.
 
-Before the model, a text is normalized to the spelling that a corpus has. Behind the model, what
-the source says is written as the target language writes it.
+Before translation, a text is normalized to the spelling that is usual in a corpus. Afterwards, the
+times, amounts and signs of the source are written as is usual in the target language.
 """
 
 import re
@@ -118,7 +118,7 @@ def translate_calendar(text: str, lang: str) -> str:
 
 
 def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
-    """The spans of times, sums and numbers of which a part (`lost`: number, sign) is missing."""
+    """Return the spans of times, sums and numbers with one of the `lost` numbers or signs."""
     found = [(clock.start, clock.end) for clock in find_times(text)]
     spans = [(start, end) for start, end in found if text[start:end] in lost]
     found = spans + [match.span() for match in _AMOUNT.finditer(text)]
@@ -146,7 +146,10 @@ def convert_amount(amount: str, lang: str) -> str:
 
 
 def _convert_separators(number: str, lang: str) -> str:
-    """Swap the separators of a number of the other language; leave what is no such number."""
+    """Convert the separators of a number to those of `lang`: 1.200,5 -> 1,200.5 for "en".
+
+    A text that is not a number with the other language's separators is returned as it is.
+    """
     point, comma = (",", ".") if lang == "en" else (".", ",")  # of the source
     grouped = re.fullmatch(rf"\d{{1,3}}(?:[{comma}]\d{{3}})+(?:[{point}]\d+)?", number)
     if grouped or re.fullmatch(rf"\d+[{point}]\d+", number):
@@ -155,10 +158,10 @@ def _convert_separators(number: str, lang: str) -> str:
 
 
 def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> str:
-    """Write the times, quotation marks, semicolons and ordinals of a translation as `lang` does.
+    """Write times, quotation marks, semicolons and ordinals of a translation as usual in `lang`.
 
-    Times become those of the source, as models guess them; º has no piece in the vocabulary.
-    Quotation marks stay if a `kept` token has some.
+    Times are taken from the source, as models often guess them. Ordinals need a rule, as º has no
+    piece in the vocabulary. Quotation marks stay if one of the protected tokens `kept` has some.
     """
     text = correct_times(source, text, lang)
     if not any(_QUOTED.search(token) for token in kept):  # of a tag, of code
@@ -178,7 +181,7 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
 
 
 def _restore_semicolons(source: str, text: str) -> str:
-    """Put back semicolons, if source and translation have as many marks of a pause."""
+    """Restore the source's semicolons, if the translation has as many marks of a pause."""
     marks = _PAUSE.findall(source)
     if len(marks) != len(_PAUSE.findall(text)):
         return text
@@ -187,7 +190,7 @@ def _restore_semicolons(source: str, text: str) -> str:
 
 
 def _mark_ordinals(text: str, nth: set[str]) -> str:
-    """Make ordinals of the numbers `nth` in a Spanish text: la puerta 2 -> la puerta 2.ª."""
+    """Turn the numbers `nth` in a Spanish text into ordinals: la puerta 2 -> la puerta 2.ª."""
 
     def sign(found: re.Match[str]) -> str:
         if found[1] not in nth:

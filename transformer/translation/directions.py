@@ -35,15 +35,17 @@ def load(
     guard: bool = True,
     glossary: TermSource | None = None,
 ) -> "Directions":
-    """A translator for every direction of a model, or of all released models, each opened at need.
+    """Return a translator for all directions of a model, or of all released models.
 
         translator = transformer.load()
         translator.translate("Hola.").text
         translator.translate(["Hello.", "Goodbye."], to="es", beam_size=4)
 
-    `model` is a checkpoint folder, a run, or the name of a released model; `glossary` terms and how
-    they are translated, which the guard puts in: a file (see `transformer.text.glossary`), a
-    dictionary, or pairs. A defect is a UserError.
+    `model` is a checkpoint folder, the folder of a training run, or the name of a released model;
+    it is opened at the first translation. The guard protects numbers, addresses and tags, and
+    retries faulty translations. It also inserts the terms of `glossary`: a file (see
+    `transformer.text.glossary`), a dictionary, or pairs (term, translation). Raises UserError, for
+    example if there is no such model.
     """
     terms = None if glossary is None else Glossary.load(glossary)
     return Directions(
@@ -82,7 +84,7 @@ class Directions:
         return {**self.__dict__, "_open": {}}
 
     def select(self, directions: Iterable[Direction]) -> Self:
-        """The same models for some of their directions."""
+        """Return a translator with the same models for some of their directions."""
         folders = {langs: self.folders[langs] for langs in directions}
         return type(self)(
             folders, self.device, self.compute_type, guard=self.guard, glossary=self.glossary
@@ -93,7 +95,7 @@ class Directions:
         return tuple(self.folders)
 
     def translator(self, langs: Direction) -> Translator | GuardedTranslator:
-        """The model of a direction, opened at the first call; a UserError where there is none."""
+        """Return the translator of a direction, opened at the first call; UserError if none."""
         if langs not in self.folders:
             there = ", ".join("-".join(pair) for pair in self.folders)
             raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
@@ -108,16 +110,17 @@ class Directions:
         return self._open[langs]
 
     def unguarded(self, langs: Direction) -> Translator:
-        """The model of a direction without the guard around it."""
+        """Return the translator of a direction without the guard around it."""
         opened = self.translator(langs)
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
     def detect_directions(
         self, texts: Sequence[str], before: Direction | None = None
     ) -> list[Direction]:
-        """The direction of each text; an undecided one goes the way of the text before it.
+        """Return the direction of each text, by its language.
 
-        Where there is one direction only, it is that of all texts.
+        A text whose language is not clear has the direction of the text before it; `before` is the
+        one before the first. If there is only one direction, all texts have it.
         """
         if len(self.folders) == 1:
             return [*self.folders] * len(texts)
@@ -132,11 +135,14 @@ class Directions:
         return directions
 
     def most_common_direction(self, texts: Sequence[str]) -> Direction:
-        """The direction of most of the texts of a file."""
+        """Return the direction of most of the texts."""
         return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
     def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
-        """The last of n texts, and the direction of the one before; UserError for fewer."""
+        """Skip n texts; return the last one in a list, and the direction of the text before it.
+
+        UserError if there are fewer texts.
+        """
         before: Direction | None = None
         last: list[str] = []
         for i in range(n):
@@ -149,9 +155,9 @@ class Directions:
     def requested_direction(
         self, langs: Direction | str | None, to: str | None
     ) -> Direction | None:
-        """The direction that a call names: as ("es", "en"), as "es-en" or by its target.
+        """Return the direction that a call names by ("es", "en"), by "es-en" or by its target.
 
-        UserError for one that is not served.
+        Returns None if the call names none; UserError if no model has the direction.
         """
         if langs is None and to is None:
             return None
@@ -197,11 +203,12 @@ class Directions:
         to: str | None = None,
         **search: Any,
     ) -> Translation | list[Translation]:
-        """The translation of a text, with its languages; of several, a list in their order.
+        """Return the translation of a text, or a list with the translation of each text.
 
-        `langs`, or `to` alone, are the languages of all texts; without them they are recognised,
-        `before` being those of the text before the first. `glossary` is one for these texts alone,
-        in place of that of all. `search` are fields of `decode`: `beam_size=4`.
+        All texts have the languages `langs` ("es-en") or the target language `to`; without both,
+        languages are recognised, and a text that is not clear has those of the text before it
+        (`before` is for the first text). `glossary` replaces the one given to `load`. `search` are
+        fields of `decode`: `beam_size=4`.
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)
@@ -235,9 +242,10 @@ class Directions:
         to: str | None = None,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order, with the options of `translate`.
+        """Yield translations of lines as they arrive, in order, with the options of `translate`.
 
-        Those that are there are translated together; two windows at most are read ahead.
+        Lines that are available together are translated together, at most `window` of them; at most
+        two windows are read ahead.
         """
         decode, asked = search_config(decode, search), self.requested_direction(langs, to)
         for batch in arrival_batches(lines, window):

@@ -1,10 +1,10 @@
-"""Guarded translation: what must not change is protected, and what goes wrong is retried.
+"""Guarded translation: protect what must not change, and retry faulty translations.
 
 A `GuardedTranslator` wraps a `Translator`. Placeholders, addresses, tags, code, emoji and foreign
-scripts come out as they went in. Text in capitals is translated from small letters, a lone word or
-a short title from the case of which the model is surer, Spanish with its accents restored. Each
-translation is checked by `quality_checks`, by its score and by its words; one with issues is
-retried in other ways, and issues that remain become warnings.
+scripts stay unchanged. Text in capitals is translated in lower case, a single word or a short title
+in the case that the model scores better, and Spanish with its accents restored. Each translation is
+checked by `quality_checks`, by its score and by its words; one with issues is retried in other
+ways, and the issues that remain become warnings.
 """
 
 import dataclasses
@@ -183,7 +183,7 @@ class GuardedTranslator(TextTranslator):
         return sorted([*found, *runs])
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
-        """The first input to try: the whole sentence, unless its protected tokens forbid it."""
+        """Return the first input to try: the whole sentence, unless protected tokens prevent it."""
         is_split = (
             sentence.is_untranslated
             or any(map(is_message_syntax, sentence.kept))
@@ -194,7 +194,7 @@ class GuardedTranslator(TextTranslator):
         return preprocess.mask(sentence, self.has_slots)
 
     def _search(self, sources: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
-        """The best candidates found for each sentence: as it is, with terms placed, retried."""
+        """Return the best candidates for each sentence, after placing terms and retrying."""
         config = dataclasses.replace(decode, scores=True)
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         best = self._search_both_cases(sources, config)
@@ -216,9 +216,9 @@ class GuardedTranslator(TextTranslator):
     def _search_both_cases(
         self, sources: Sequence[SourceSentence], decode: DecodeConfig
     ) -> list[Ranked]:
-        """Translate each sentence, short ones from the other case too; keep the likelier result.
+        """Translate each sentence, short ones in the other case too; keep the likelier result.
 
-        Few words stand alone in a corpus, in one case mostly, and few titles.
+        A corpus has few single words and titles, and mostly in one case.
         """
         inputs = [self._model_input(sentence) for sentence in sources]
         recased = {
@@ -243,7 +243,7 @@ class GuardedTranslator(TextTranslator):
         decode: DecodeConfig,
         n_best: int,
     ) -> None:
-        """Translate what has issues in other ways, one after the other; `best` takes the better."""
+        """Retry sentences with issues in one way after the other; update `best` in place."""
         for codes, make_input in self._retry_strategies():
             again = {
                 i: make_input(sources[i], issues)
@@ -257,7 +257,7 @@ class GuardedTranslator(TextTranslator):
                     best[i] = ranked[:n_best], issues
 
     def _retry_strategies(self) -> list[tuple[set[str], RetryStrategy]]:
-        """The inputs to retry with, in order, and for which issues; no code stands for all."""
+        """Return the retries in order, each with its codes of issues; an empty set means all."""
         tokens = {"missing", "doubled", "emptied", "term missing"}
         return [
             (set(), lambda sentence, _: self._model_input(sentence)),
@@ -272,7 +272,7 @@ class GuardedTranslator(TextTranslator):
         ]
 
     def _protect_numbers(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
-        """An input in which the lost numbers are kept, converted by rule."""
+        """Return an input that protects the lost numbers, which are converted by rule."""
         lost = {issue.detail for issue in issues}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
@@ -309,7 +309,7 @@ class GuardedTranslator(TextTranslator):
         return (best, *(other for other in localized if other is not best)), issues
 
     def _localize(self, sentence: SourceSentence, candidate: Candidate) -> Candidate:
-        """Write a candidate as its language does, its articles in agreement with the terms."""
+        """Localize a candidate's text, and make its articles agree with the terms."""
         text = conventions.localize(sentence.text, candidate.text, self.tgt_lang, sentence.kept)
         if sentence.has_alternatives:
             text = conventions.join_alternatives(text)
@@ -320,7 +320,7 @@ class GuardedTranslator(TextTranslator):
         return candidate if text == candidate.text else dataclasses.replace(candidate, text=text)
 
     def _find_issues(self, sentence: SourceSentence, candidate: Candidate) -> Issues:
-        """What is wrong with a candidate by its text, and by its score."""
+        """Return the issues of a candidate, by its text, its score and its words."""
         source = sentence.prefix + sentence.text + sentence.suffix
         terms = [target for target, _ in sentence.terms]
         issues = find_issues(source, candidate.text, sentence.kept, terms, self.tgt_lang)
@@ -330,9 +330,10 @@ class GuardedTranslator(TextTranslator):
 
 
 def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """A pattern of what a model cannot write: emoji, other scripts, rare signs, slots in a text.
+    """Return a pattern of what a model cannot write: emoji, other scripts, rare signs, slots.
 
-    A piece of another script in the vocabulary does not mean that a corpus has taught it.
+    Other scripts are matched even if the vocabulary has pieces of them, as the training text may
+    not have taught the model to use them.
     """
     alphabet = tokenizer.alphabet - _RARE - {*SLOTS}
     signs = "".join(sign for sign in _SIGNS if not _is_writable(sign, alphabet))
@@ -344,15 +345,16 @@ def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
 
 
 def _is_writable(sign: str, alphabet: Set[str]) -> bool:
-    """Whether pieces write the sign as it is, or as what stands for it: "..." for "…"."""
+    """Return whether the vocabulary can write a sign, or its NFKC form: "..." for "…"."""
     normalized = unicodedata.normalize("NFKC", sign)
     return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
 def _choose_term_placement(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
-    """The translation with less severe issues: with terms as slots, or placed by alignment.
+    """Return the better translation: the one with slots for terms, or with terms placed later.
 
-    Of equals the placed one wins, unless the model is surer of the slots by SLOT_MARGIN.
+    The one with less severe issues wins. If they are equal, `placed` wins, unless `slotted` has
+    each target as often as it should, and a score per token that is higher by SLOT_MARGIN.
     """
     (of_slots, *_), (of_words, *_) = slotted[0], placed[0]
     wanted = Counter(target for target, _ in sentence.terms)
@@ -368,9 +370,9 @@ def _mean_log_prob(candidate: Candidate) -> float:
 
 
 def _invented_words(source: str, candidate: Candidate, lang: str) -> list[QualityIssue]:
-    """The lower-case words of a translation that neither its language nor the source has.
+    """Return issues for lower-case words that neither the target language nor the source has.
 
-    A word of one piece is known to the vocabulary; most translations have no others.
+    Only words of several pieces are looked up; most translations have none.
     """
     words = set(spelling.LOWERCASE_WORD.findall(candidate.text))
     words -= {piece.removeprefix("▁") for piece in candidate.tokens}
@@ -384,8 +386,8 @@ def _invented_words(source: str, candidate: Candidate, lang: str) -> list[Qualit
 def _assemble_candidates(model_input: ModelInput, results: Iterator[Candidates]) -> Candidates:
     """Take the next result for each text of an input, and make candidates of the whole.
 
-    The k-th candidate is made of the k-th of each text, or its last. Of several texts none
-    vanishes: one without a translation that says anything stays as it is.
+    The k-th candidate joins the k-th result of each text, or its last one. If there are several
+    texts, one whose translation is empty stays as it is, so that no text is lost.
     """
     outputs = [next(results) for _ in model_input.texts]
     if len(outputs) > 1:

@@ -36,10 +36,10 @@ _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 @dataclass(frozen=True, slots=True)
 class SourceSentence:
-    """A sentence as it is translated: its parts, without capitals and typos of the whole.
+    """A parsed sentence: its parts, in lower case if all was in capitals, and without typos.
 
-    `prefix` and `suffix` are carried around the model; `terms` are pairs of a glossary's target,
-    which is a kept part, and the words of the source that it stands for.
+    `prefix` and `suffix` bypass the model. `terms` are pairs (target of the glossary, which is a
+    kept part; the source words that it replaces).
     """
 
     parts: tuple[Part, ...]
@@ -54,7 +54,7 @@ class SourceSentence:
 
     @property
     def text(self) -> str:
-        """All parts, written as a sentence."""
+        """All parts, joined to a sentence."""
         return "".join(text for text, _ in self.parts)
 
     @property
@@ -69,7 +69,7 @@ class SourceSentence:
 
     @property
     def is_capitalized(self) -> bool:
-        """Whether it begins with a capital; of a term at the beginning the source words count."""
+        """Whether the sentence begins with a capital; for a term its source words decide."""
         parts = [part for part in self.parts if not (part[1] and is_markup(part[0]))]
         begins_with_term = self.terms and parts and parts[0] == (self.terms[0][0], True)
         text = self.terms[0][1] if begins_with_term else "".join(part for part, _ in parts)
@@ -90,7 +90,7 @@ class ModelInput:
         return [text for text, is_kept in self.parts if not is_kept]
 
     def assemble(self, outputs: Sequence[str]) -> str:
-        """Put the translation of the sentence together from those of `texts`."""
+        """Return the translation of the sentence, from `outputs`, the translations of `texts`."""
         translated, last = iter(outputs), len(self.parts) - 1
         texts = []
         for place, (text, is_kept) in enumerate(self.parts):
@@ -111,7 +111,7 @@ class ModelInput:
         return self.sentence.prefix + text + self.sentence.suffix
 
     def _restore_spaces(self, text: str, output: str) -> str:
-        """Set slots of words apart from other words, as they are in the source."""
+        """Restore the spaces between slots and words where the source has them."""
         for number, original in enumerate(self.originals):
             c = slot(number)
             if original[0].isalpha() and not re.search(rf"[^\W\d_]{c}", text):
@@ -157,10 +157,10 @@ def parse_sentence(
     outside: str = "",
     terms: Sequence[TermSpan] = (),
 ) -> SourceSentence:
-    """Split a text into kept spans and the rest, the targets of terms in place of their words.
+    """Split a text into kept spans and other text; each term becomes its target, which is kept.
 
-    Kept tokens at the ends that begin with a character of `outside`, markup and white space are
-    carried around the sentence. Capitals of the whole become small letters.
+    Markup, white space, and kept tokens that begin with a character of `outside` bypass the model
+    if they are at an end of the text. A text all in capitals becomes lower case.
     """
     if not spans and not terms and not _detect_style(text):
         return SourceSentence(((text, False),))
@@ -226,7 +226,7 @@ def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
 
 
 def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Write the parts that are not kept in small letters, but for the first letter of all."""
+    """Make the parts that are not kept lower case, except for the first letter of all."""
     lowered, is_first = list[Part](), True
     for text, is_kept in parts:
         letter = None if is_kept else _LETTER.search(text)
@@ -239,7 +239,10 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
-    """One text of the whole sentence, with slots for kept tokens if the model has them."""
+    """Return an input with the whole sentence as one text, with slots for kept tokens.
+
+    A model without slots gets the kept tokens themselves.
+    """
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
     texts, originals, glued = list[str](), list[str](), _slots_before_words(sentence.parts)
@@ -253,10 +256,10 @@ def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
 
 
 def _slots_before_words(parts: Sequence[Part]) -> dict[int, str]:
-    """Slots that a word follows without a space, by the place of the word in the parts.
+    """Return the slots that a word follows without a space, by the index of the word's part.
 
-    A model knows words by the space before them: behind `<b>` it would take "Guardar" for the
-    middle of one.
+    The vocabulary marks a word's beginning by the space before it, so that without one, as in
+    `<b>Guardar`, a model would take "Guardar" for the middle of a word.
     """
     glued, n_kept = dict[int, str](), 0
     for place, (text, is_kept) in enumerate(parts):
@@ -269,10 +272,10 @@ def _slots_before_words(parts: Sequence[Part]) -> dict[int, str]:
 
 
 def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
-    """The input of a lone word, a short phrase or a title in the other case; None for other text.
+    """Return the input of a word, short phrase or title in the other case; None for other text.
 
-    Capitals may be those of a name (Madrid) or mean nothing (Manzana, Buenos Días, Me Gusta Leer),
-    and a greeting (hola) has one in a corpus. The translation gets the case of the source back.
+    Capitals may belong to a name (Madrid) or mean nothing (Manzana, Buenos Días, Me Gusta Leer),
+    and in a corpus a greeting (hola) has one. The translation gets the case of the source back.
     """
     if sentence.style or sentence.terms:
         return None
@@ -294,7 +297,7 @@ def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
 
 
 def is_all_terms(sentence: SourceSentence) -> bool:
-    """Whether no word but those of its terms needs a model."""
+    """Return whether the sentence has no words besides its terms, so that it needs no model."""
     rest = "".join(text for text, is_kept in sentence.parts if not is_kept)
     return bool(sentence.terms) and not re.search(r"[^\W_]|[¿¡]", rest)
 
@@ -313,9 +316,9 @@ class TermPlace(NamedTuple):
 
 
 def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
-    """Write a sentence with the source words of its terms; return the text and their places.
+    """Return the text of a sentence with the source words of its terms, and the terms' places.
 
-    Other kept tokens become slots, which are numbered together with those of the terms.
+    Other kept tokens become slots, numbered together with the slots of the terms.
     """
     text, places, n_kept, terms = "", list[TermPlace](), 0, list(sentence.terms)
     for part, is_kept in sentence.parts:
@@ -332,7 +335,7 @@ def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[T
 
 
 def split_at_placeholders(sentence: SourceSentence) -> ModelInput:
-    """An input of the texts between kept tokens, each by itself, so that no token can be lost."""
+    """Return an input with separate texts between the kept tokens, so that none can be lost."""
     parts: list[Part] = []
     for text, is_kept in sentence.parts:
         parts += [(text, True)] if is_kept else _split_edges(text)
@@ -340,7 +343,7 @@ def split_at_placeholders(sentence: SourceSentence) -> ModelInput:
 
 
 def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> ModelInput:
-    """An input of each quotation and each text between; the marks are those of `lang`."""
+    """Return an input with quotations as separate texts; quotation marks become those of `lang`."""
     model_input = mask(sentence, has_slots)
     text = "".join(text for text, _ in model_input.parts)
     marks = {

@@ -1,4 +1,4 @@
-"""Quality checks of a translation that need no reference: what can be seen to be wrong.
+"""Quality checks of a translation that need no reference translation.
 
 They find the known failures of neural translation: endless repetition, a copy of the source, a
 translation that is far too short or long, lost numbers, units and protected tokens. `guard`
@@ -90,7 +90,7 @@ _CHAT_DIGIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QualityIssue:
-    """An issue of a translation: a stable code, a severity, and a detail, as `number lost: 15`."""
+    """An issue of a translation: a code that never changes, a severity, a detail (number: 15)."""
 
     code: str
     severity: int
@@ -111,8 +111,8 @@ def find_issues(
 ) -> tuple[QualityIssue, ...]:  # fmt: skip
     """Find the issues of the translation of one sentence, worst first; almost always none.
 
-    `protected` are tokens that the output must have as often as the source; those in `terms` come
-    from a glossary and must be words of their own. `lang` is the language of the output.
+    `protected` are tokens that must occur as often in the output as in the source; those in `terms`
+    come from a glossary, and must be whole words. `lang` is the language of the output.
     """
     issues = _protected_issues(source, output, [token for token in protected if token not in terms])
     for term, wanted in Counter(terms).items():
@@ -161,7 +161,7 @@ def count_term(term: str, text: str) -> int:
 
 @functools.lru_cache(maxsize=512)
 def term_pattern(term: str) -> re.Pattern[str]:
-    """A pattern of a term as words of its own; if it is in small letters, of any case of it."""
+    """Return a pattern that finds a term as whole words; a lower-case term matches any case."""
     edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]
     forms = [term, capitalize_first(term), term.upper()] if term.islower() else [term]
     return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")
@@ -199,10 +199,10 @@ def _is_copy(source: str, out: Sequence[str]) -> bool:
 
 
 def _lost_numbers(source: str, output: str) -> list[str]:
-    """The numbers of the source that the output has neither in digits nor in words.
+    """Return the numbers of the source that the output has neither in digits nor in words.
 
-    1.234,56 is 1,234.56, 17:30 and 17.30 may be 5:30, the 1930s los años 30, the 17th century
-    el siglo XVII, and 1.200 millones 1.2 billion.
+    Equal are 1.234,56 and 1,234.56; 17:30, 17.30 and 5:30; "the 1930s" and "los años 30"; "the 17th
+    century" and "el siglo XVII"; "1.200 millones" and "1.2 billion".
     """
     if "".join(_DIGITS.findall(source)) == "".join(_DIGITS.findall(output)):
         return []
@@ -246,7 +246,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
 
 
 def _lost_signs(source: str, output: str) -> list[str]:
-    """The signs and units of the source that the output has neither as they are nor in words."""
+    """Return the signs and units of the source that the output has neither as such nor in words."""
     said = output.lower()
     there = [(sign, names) for sign, names in SIGNS.items() if sign in source]
     there += [(unit, UNITS[unit]) for unit in _UNIT.findall(source)]
@@ -257,9 +257,9 @@ def _lost_signs(source: str, output: str) -> list[str]:
 
 
 def _changed_values(source: str, output: str, lang: str) -> list[str]:
-    """The numbers whose digits are in the output with another value: 3.50 as 350, or 3,50.
+    """Return the numbers that the output has with the same digits but another value: 3.50 as 350.
 
-    A number that no convention reads, as a version or a date, must be unchanged.
+    A number that follows no convention, as a version or a date, must be unchanged.
     """
     there = dict[str, list[str]]()
     for number in _NUMBER.findall(output):
@@ -275,7 +275,7 @@ def _changed_values(source: str, output: str, lang: str) -> list[str]:
 
 
 def _digit_forms(number: str, before: str, after: str) -> set[str]:
-    """The digits, without separators, that may stand for a number: 1930s as 30, 7.00 as 7."""
+    """Return the digits, without separators, that can replace a number: 1930s as 30, 7.00 as 7."""
     bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
     clock = _CLOCK.fullmatch(number)
@@ -283,7 +283,7 @@ def _digit_forms(number: str, before: str, after: str) -> set[str]:
 
 
 def _clock_digits(output: str) -> set[str]:
-    """The digits of all times of an output on clocks of 12 and 24 hours: of 2 p.m. 2 and 14."""
+    """Return the digits of all times of a text in 12 and 24 hours: 2 and 14 for 2 p.m."""
     hours = set[tuple[int, int]]()
     for clock in find_times(output):
         hour, minute = divmod(clock.minute, 60)
@@ -329,7 +329,10 @@ def _is_chat_word(text: str, place: int) -> bool:
 
 
 def _possible_values(number: str, lang: str = "") -> set[Fraction]:
-    """The values of a number by each convention: 1.200 is 1200 or 1.2, in English 1.2."""
+    """Return the values that a number can have by both conventions, or only by that of `lang`.
+
+    1.200 is 1200 or 1.2, in English 1.2.
+    """
     return {
         Fraction(number.replace({".": ",", ",": "."}[decimal], "").replace(decimal, "."))
         for decimal, convention in _CONVENTIONS.items()

@@ -1,8 +1,8 @@
-"""Glossary terms in a translation: put in place of the words that translate the source term.
+"""Glossary terms in a translation: the target replaces the words that translate the source term.
 
-A sentence is translated with its own words, so that the words around them agree. Cross-attention
-tells which words translate a term; the term's target replaces them. A term that passes through the
-model as a slot has lost its meaning: that is for words that a model does not know.
+A sentence is translated with its own words, so that the words around a term agree with it.
+Cross-attention shows which words translate the term, and the term's target replaces them. A slot
+for the term would lose its meaning; slots are for words that the model does not know.
 """
 
 import functools
@@ -83,7 +83,7 @@ def _candidate(
     found: Hypothesis,
     places: Sequence[TermPlace],
 ) -> Candidate:
-    """The translation of a piece with slots for its terms."""
+    """Return the translation of a piece with slots for its terms."""
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
@@ -141,7 +141,7 @@ def _overlaps(span: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
-    """The span of a term's words, without an article before or a possessive behind them."""
+    """Return the span of a term's words, without an article before or a possessive after them."""
     found = [*_WORD.finditer(text)]
     start, stop = 0, len(text)
     if not found:
@@ -160,8 +160,8 @@ def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
 def agree_articles(text: str, targets: Iterable[str]) -> str:
     """Make the articles of a Spanish text agree with the terms right behind them.
 
-    The model wrote them for a word of its own: "la siniestro" becomes "el siniestro". A term whose
-    ending does not tell its gender is left alone.
+    The model chose an article for its own word: "la siniestro" becomes "el siniestro". The article
+    of a term whose ending does not show the gender stays.
     """
     for target in dict.fromkeys(targets):
         noun = target.split()[0].lower()

@@ -46,9 +46,9 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
-    """A text and its translations, best first; what is known to be wrong with the best.
+    """A text and its translations, best first, and warnings about the best one.
 
-    `str(translation)` is the text of the best.
+    `str(translation)` is the text of the best one.
     """
 
     source: str
@@ -77,7 +77,7 @@ class Translation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """A text cut into sentences and what stands between them, where their translations go."""
+    """A text cut into sentences and gaps, to be joined again with the sentences' translations."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -87,7 +87,7 @@ class Layout:
     def split(
         cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
     ) -> Self:
-        """The sentences of a text; none ends within a kept span, none is without words."""
+        """Split a text into sentences; none ends within a `kept` span, and each one has words."""
         parts = split_sentences(text, lang, kept, terms)
         return cls(text, tuple(
             part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
@@ -95,16 +95,16 @@ class Layout:
 
     @property
     def sentences(self) -> list[Segment]:
-        """What is to be translated, in order."""
+        """Return the sentences to translate, in order."""
         return [segment for segment in self.segments if segment.is_sentence]
 
     def without_corrections(self) -> Self:
-        """The same, but no slip is undone in it."""
+        """Return the same layout with the typos of the sentences left uncorrected."""
         typed = (dataclasses.replace(segment, keep_spelling=True) for segment in self.segments)
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
-        """The translation of the text; takes the next of the results for each sentence."""
+        """Return the translation of the text; take one of `results` for each sentence."""
         translated = [next(results) for _ in self.sentences]
 
         def write(texts: Sequence[str]) -> str:
@@ -139,11 +139,11 @@ def combine_candidates(
 
 
 class TextTranslator(abc.ABC):
-    """Translates texts of any length: splits them, has their sentences translated, joins."""
+    """Base class that translates texts of any length: it splits them, and joins translations."""
 
     @abc.abstractmethod
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """The text as it is translated, sentence by sentence, with the terms of a glossary."""
+        """Split a text into sentences, with the terms of a glossary in them."""
 
     @abc.abstractmethod
     def translate_segments(
@@ -170,10 +170,10 @@ class TextTranslator(abc.ABC):
         glossary: TermSource | None = None,
         **search: Any,
     ) -> Translation | list[Translation]:
-        """The translation of a text; of several, a list in their order.
+        """Return the translation of a text, or a list with the translation of each text.
 
         White space between sentences is kept. `search` are fields of `decode`: `beam_size=4`.
-        Raises UserError for text that no piece of the vocabulary can write (never with bytes).
+        Raises UserError for text that the vocabulary cannot write (never with byte fallback).
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)
@@ -190,14 +190,14 @@ class TextTranslator(abc.ABC):
         window: int = WINDOW,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Translates lines in order, those that are there at once; reads two windows at most."""
+        """Yield translations of lines in order, as in `Directions.stream`."""
         decode = search_config(decode, search)
         for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)
 
 
 class Translator(TextTranslator):
-    """A model and its tokeniser, ready for text; safe to keep for as long as one likes."""
+    """A model and its tokeniser, which translate texts in one direction, without the guard."""
 
     def __init__(
         self,
@@ -228,9 +228,9 @@ class Translator(TextTranslator):
         compute_type: ComputeType = "auto",
         langs: Direction | None = None,
     ) -> Self:
-        """Opens a checkpoint folder, or the best checkpoint of a run; defects are UserErrors.
+        """Open a checkpoint folder, or the best checkpoint of a run; UserError if it is invalid.
 
-        `langs` is the direction asked for; without it the first that name and checkpoint serve.
+        `langs` is the direction; None is the first one that the name and the checkpoint have.
         """
         opened = open_checkpoint(folder)
         langs = resolve_direction(folder, opened.directions, langs)
@@ -251,18 +251,18 @@ class Translator(TextTranslator):
         )
 
     def for_direction(self, langs: Direction) -> Self:
-        """The same model for another direction that it serves; nothing is loaded again."""
+        """Return a translator for another direction of the same model, without loading it again."""
         other = copy.copy(self)
         other._set_direction(langs)
         return other
 
     @property
     def model(self) -> "Transformer":
-        """The plain model; where the native decoder works it is loaded when first asked for."""
+        """The plain model; if the native decoder is used, it is loaded at the first access."""
         return self.decoder.model
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """The sentences of a text, and nothing kept; a glossary is a UserError."""
+        """Split a text into sentences, without protected spans; UserError for a glossary."""
         if glossary is not None:
             raise UserError(
                 "expected a translator with its guard, which puts a glossary's terms in"
@@ -278,7 +278,7 @@ class Translator(TextTranslator):
     def translate_sentences(
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """One translation for each sentence, in order; only one that is too long is cut."""
+        """Translate sentences without splitting them, unless they are too long for the model."""
         cuts = [self.split_to_fit(sentence) for sentence in sentences]
         results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
         layouts = [
@@ -289,7 +289,10 @@ class Translator(TextTranslator):
         return [layout.join(results, decode.n_best) for layout in layouts]
 
     def split_to_fit(self, sentence: str) -> list[tuple[str, list[int]]]:
-        """Pieces of a sentence that fit, and the white space between them, which has no ids."""
+        """Cut a sentence into parts that fit `max_source_len`, each with its ids.
+
+        The white space between parts is returned, too, with an empty list of ids.
+        """
         ids = self.source_ids(sentence)
         if len(ids) < self.max_source_len:
             return [(sentence, ids)]
@@ -299,13 +302,13 @@ class Translator(TextTranslator):
         ]
 
     def source_ids(self, text: str) -> list[int]:
-        """A sentence as the model reads it, without the end mark; nothing for no text."""
+        """Return the ids of a sentence with its tags, without the end mark; none for no text."""
         ids = self.tokenizer.encode(text)
         return self.tags + ids if ids else []
 
     @property
     def max_source_len(self) -> int:
-        """Source tokens of a piece: half the positions, as a translation may be twice as long."""
+        """Largest number of source tokens: half of `max_len`, as translations may be longer."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
@@ -314,20 +317,23 @@ class Translator(TextTranslator):
     def _search(
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
     ) -> Iterator[Translation]:
-        """The translation of each piece, searched together."""
+        """Yield the translation of each piece; all are searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
             candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)
             yield Translation(source=text, candidates=candidates)
 
     def decode_hypothesis(self, found: Hypothesis) -> Candidate:
-        """The text, on one line, and the pieces of a hypothesis."""
+        """Return the text of a hypothesis, on one line, with its score and pieces."""
         text, tokens = self.tokenizer.decode(found.ids), self.tokenizer.pieces(found.ids)
         return Candidate(text=" ".join(text.split()), score=found.score, tokens=tokens)
 
 
 def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
-    """Lists of the lines that are there, read ahead in a thread; errors come out here."""
+    """Yield lists of at most `window` lines that have arrived, read ahead by a thread.
+
+    An error while reading `lines` is raised here.
+    """
     if isinstance(lines, str):
         raise TypeError("expected an iterable of lines, got a string: translate() takes one")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)

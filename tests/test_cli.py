@@ -279,6 +279,10 @@ def test_a_glossary_decides_how_terms_are_written(run: Run, tmp_path: Path) -> N
     assert "got both" in failure(run("--guard", "--glossary", terms, "--explain", "Gato"))
     terms.write_text("a\tb\tc", encoding="utf-8")
     assert "line 1: expected a term" in failure(run("--guard", "--glossary", terms, "Gato"))
+    terms.write_text("gato,feline\nperro,hound\n", encoding="utf-8")
+    assert "in any row, as 'gato,feline': is it a CSV" in failure(
+        run("--guard", "--glossary", terms, "Gato")
+    )
 
 
 # How it ends

@@ -58,6 +58,7 @@ def refused(answer: Any, status: int, why: str) -> None:
         ({"glossary": [["a", "\ud800"]]}, "row 1: expected words on both"),
         ({"glossary": [[]]}, "row 1: expected a term"),
         ({"glossary": "a\tb\nc\td\te"}, "glossary, line 2: expected a term"),
+        ({"glossary": "a,b\nc,d"}, "got none in any row, as 'a,b': is it a CSV"),
         ({"glossary": "a\tb"}, "expected a translator with its guard"),
     ],
 )

@@ -60,8 +60,10 @@ def test_what_is_not_as_the_glossary_says_is_marked(page: Any) -> None:
 
 def test_a_file_of_another_kind_is_no_glossary(page: Any) -> None:
     page.click("#glossary summary")
-    for name, content in (("a.csv", "casa,cottage\nperro,hound\n"), ("a.xml", "<r>\n<s/>\n</r>")):
+    for name, content in (("a.csv", "casa,cottage\nperro,hound\n"), ("a.xml", "<r>\n\t<s/>\n</r>")):
         file = {"name": name, "mimeType": "text/plain", "buffer": content.encode()}
         page.set_input_files("#import-file", file)
-        see(page, "#glossary-said").to_contain_text(f"{name} is no glossary")
+        see(page, "#glossary-said").to_contain_text(
+            f"{name} is no glossary: no tab in any row. Is it a CSV?"
+        )
     see(page, "#glossary-title").to_have_text("Glossary")

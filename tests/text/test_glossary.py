@@ -103,7 +103,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 def test_a_file_of_another_format_is_refused_and_terms_that_stay_are_not(tmp_path: Path) -> None:
     for text in ("casa,cottage\nperro,hound\n", "casa;cottage", '<r>\n<s name="a">Hi</s>\n</r>',
-                 "a=b\nc=d", '{"a":\n"b"}'):  # fmt: skip
+                 '<r>\n\t<s name="a">Hi</s>\n</r>', "a=b\nc=d", '{"a":\n"b"}'):  # fmt: skip
         with pytest.raises(UserError, match=r"expected a tab .* in any row, as .*: is it a CSV"):
             Glossary.parse(text)
     for text in ("Acme, Inc.", "Roger Piedra\nAcme", "a,b\tc\nd,e\tf", "casa\thouse\na=b"):

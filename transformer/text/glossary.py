@@ -116,8 +116,9 @@ class Glossary:
             for number, line in lines
             if line.strip() and not line.startswith("#")
         ]
-        n_others = sum(bool(_OTHER_FORMAT.search(row[0])) for _, row in rows)
-        if all(len(row) == 1 for _, row in rows) and 2 * n_others > len(rows):
+        n_others = sum(bool(_OTHER_FORMAT.search("".join(row))) for _, row in rows)
+        has_tabs = any(row[0].strip() and len(row) > 1 for _, row in rows)  # not of indented XML
+        if not has_tabs and 2 * n_others > len(rows):
             raise UserError(
                 f"{name}: expected a tab between a term and its translation, got none in any row, "
                 f"as {rows[0][1][0][:MAX_TERM_CHARS]!r}: is it a CSV or another kind of file?"

@@ -64,10 +64,10 @@ export function toTsv() {
   return validRows.length ? [LANGUAGES, ...validRows.map(({ pair }) => pair)].map((row) => `${row.join("\t")}\n`).join("") : "";
 }
 
-// Whether a file is a CSV or of another kind, as the server has it: no tab in any row.
+// Whether a file is a CSV or of another kind, as the server has it: no tab after a term in any row.
 function isOtherFormat(text) {
   const lines = text.split("\n").filter((line) => line.trim() && !line.startsWith("#"));
-  return !text.includes("\t") && 2 * lines.filter((line) => /\S[,;]\S|[<>={}]/.test(line)).length > lines.length;
+  return !lines.some((line) => /\S.*\t.*\S/.test(line)) && 2 * lines.filter((line) => /\S[,;]\S|[<>={}]/.test(line)).length > lines.length;
 }
 
 // Rows of a file; without languages in its first row the columns are as it is translated now.

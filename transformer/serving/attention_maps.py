@@ -98,6 +98,9 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 
 def main(connection: Connection) -> None:
     """Answer jobs until the other side closes or is silent."""
+    import torch
+
+    torch.set_num_threads(1)  # a sentence is small: on a busy machine two wait for each other
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     for job in receive_requests(connection, IDLE_TIMEOUT):
         connection.send_bytes(pickle.dumps(_reply(job)))

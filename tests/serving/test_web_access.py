@@ -41,8 +41,13 @@ def _glossary(page: Any) -> None:
     see(page, "#terms .missed").to_have_count(1)
 
 
-STATES = [lambda page: None, _offline, _menu, _inside, _slips, _bad_file, _glossary]
-NAMES = ["text", "offline", "menu", "inside", "slips", "file", "glossary"]
+def _empty(page: Any) -> None:
+    page.click("#clear")
+    see(page, "#samples button >> nth=0").to_be_visible()
+
+
+STATES = [lambda page: None, _empty, _offline, _menu, _inside, _slips, _bad_file, _glossary]
+NAMES = ["text", "empty", "offline", "menu", "inside", "slips", "file", "glossary"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The page when something is the matter: errors, doubts, long texts, addresses."""
 
 import re
+import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +139,7 @@ def test_what_is_wrong_with_a_translation_is_said(page: Any) -> None:
         "warnings": ["number lost: 15", "too short", "does not read like Spanish"],
     }
     page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.select_option("#from", "es")
     page.fill("#source", "15 perros")
     foreign = "the text does not read like Spanish"
     lines = ["a number is missing: 15", "it is suspiciously short", foreign]
@@ -233,6 +235,21 @@ def test_long_text_stays_in_its_panes_side_by_side(open_page: Callable[..., Any]
     )
 
 
+def test_a_blank_line_stays_where_the_translation_is_longer(page: Any) -> None:
+    answer = {"translatedText": "Three books. " * 30}
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.fill("#source", f"{FIRST}\n\n{FIRST}\n\n{FIRST}")
+    see(page, "#status").to_have_text("Translated")
+    page.wait_for_timeout(200)
+    rows = page.locator("#target > div").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert min(rows[1], rows[3]) >= 10
+    selected = """() => {
+        getSelection().selectAllChildren(document.querySelector("#target"));
+        return String(getSelection()).split(/\\n\\s*\\n/).length;
+    }"""
+    assert page.evaluate(selected) == 3  # paragraphs, of what is selected and copied by hand
+
+
 def test_an_address_opens_a_text_and_the_way_back_leads_to_it(page: Any, url: str) -> None:
     page.goto(f"{url}#en-es/I%20am%20tired.%0A%0A100%25")
     see(page, "#source").to_have_value("I am tired.\n\n100%")
@@ -290,3 +307,14 @@ def test_the_address_of_libretranslate_is_understood(
         see(page, "#status").to_have_text("Translated")
         assert page.evaluate("location.search") == ""
         assert page.evaluate("location.hash").startswith(f"#{direction[0]}-en/Mi%20hermana")
+
+
+def test_the_text_of_an_address_is_no_markup(open_page: Any) -> None:
+    markup = "<b id=made>Hola</b> amigo, <img src=x onerror=document.title='taken'>"
+    page = open_page(f"?source=es&target=en&q={urllib.parse.quote(markup)}")
+    see(page, "#source").to_have_value(markup)
+    see(page, "#status").to_have_text("Translated")
+    see(page, "#target").to_contain_text("<b id=made>")
+    assert page.locator("#made, main img").count() == 0
+    see(page, "h1").to_have_text("Spanish–English")
+    assert page.title() == "Spanish–English"

@@ -8,11 +8,12 @@ import re
 import secrets
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 import numpy
 
+import transformer
 from transformer.config import Direction, ServeConfig
 from transformer.documents import formats, guess
 from transformer.documents.passages import Options, Passage, PickledList, detect_encoding
@@ -76,6 +77,8 @@ class Api:
             "glossaryLimit": limits.glossary_limit if self._service.directions.guard else 0,
             "supportedFilesFormat": list(formats.FORMATS),
             "language": {"source": source, "target": target},
+            "model": Path(self._service.directions.folders[self._served[0]]).resolve().name,
+            "version": transformer.__version__,
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:

@@ -249,6 +249,8 @@ class Settings(TypedDict):
     glossaryLimit: Annotated[int, Field(description="terms of a glossary; 0: none is taken")]
     supportedFilesFormat: list[str]
     language: Direction
+    model: str
+    version: str
 
 
 class Health(TypedDict):

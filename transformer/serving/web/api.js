@@ -1,6 +1,6 @@
 // Requests to the server. What fails throws a Failure: its kind, and when to retry.
 
-export const settings = { key: "", characters: 20000, terms: 0, isLoaded: false };
+export const settings = { key: "", characters: 20000, terms: 0, model: "", version: "", isLoaded: false };
 
 const KINDS = { 400: "refused", 403: "key", 404: "gone", 408: "late", 413: "long", 429: "often", 501: "noMaps", 503: "busy" };
 

@@ -12,6 +12,8 @@ const MEAN = { layer: -1, head: -1 }; // of all layers and heads
 let traced = null; // the server's answer about the sentence
 let current = null; // the sentence that is inspected
 let failure = null;
+let isBusy = false; // the server is asked about the sentence
+let target = Infinity; // the step to go to when it has answered
 let retry = () => {}; // the request to repeat after a failure
 let sentences = []; // of the text: { source, target, ids, from, to }
 let selection = { kind: "cross", ...MEAN };
@@ -20,7 +22,7 @@ const piece = (text) => text.replaceAll("▁", "␣").replace(/^<(.+)>$/, "⟨$1
 const isSame = (a, b) => a && b && ["source", "target", "from", "to"].every((name) => a[name] === b[name]);
 const step = () => Number($("step").value) - 1;
 
-// Opens at a sentence of the text, or at the one that is open; `at` is a step, else the last.
+// Asks about a sentence of the text, or the one that is open; `at` is a step, else the last.
 export function showInside(textSentences, one = null, at = Infinity) {
   sentences = textSentences;
   $("which-row").hidden = sentences.length < 2;
@@ -28,19 +30,21 @@ export function showInside(textSentences, one = null, at = Infinity) {
     element("option", { value: i, textContent: source.trim() })));
   const wanted = one ?? sentences.find((known) => isSame(known, current)) ?? sentences[0];
   if (!wanted) return draw();
-  if (isSame(wanted, current) && traced) {
+  if (isSame(wanted, current) && (traced || isBusy)) {
     $("which").value = sentences.findIndex((known) => isSame(known, current));
-    if (one) goToStep(at);
+    if (one && isBusy) target = at;
+    else if (one) goToStep(at);
     return draw();
   }
   return look(wanted, at);
 }
 
-async function look(sentence, at = Infinity) {
-  current = sentence;
+export async function look(sentence, at = Infinity) {
+  [current, target, isBusy, failure] = [sentence, at, true, null];
   retry = () => look(sentence, at);
   $("sentence").value = sentence.source.trim();
   $("which").value = sentences.findIndex((known) => isSame(known, sentence));
+  draw();
   try {
     const { source: q, from, to, ids } = sentence;
     const fields = { q, source: from, target: to, attention: true };
@@ -48,16 +52,17 @@ async function look(sentence, at = Infinity) {
       : (await post("inspect", fields)).parts.find((part) => part.steps);
     if (current !== sentence) return;
     if (!found) throw new Failure("tooMuch");
-    [traced, failure] = [found, null];
+    traced = found;
   } catch (error) {
     if (current !== sentence) return;
     if (!(error instanceof Failure)) throw error;
     [traced, failure] = [null, error];
-    return draw();
   }
+  isBusy = false;
+  if (failure) return draw();
   $("step").max = traced.targetPieces.length;
   selection = { ...selection, ...MEAN };
-  goToStep(at);
+  goToStep(target);
 }
 
 async function lookAtTyped(text) {
@@ -100,11 +105,17 @@ function showFailure() {
   $("trouble").replaceChildren(...(failure ? [errorBox(failure, t("notInside"), retry, own)] : []));
 }
 
+function showBusy(is) {
+  if (is === Boolean($("busy").firstChild)) return;
+  $("busy").replaceChildren(...(is ? [element("progress", { ariaHidden: "true" }), t("looking")] : []));
+}
+
 export function draw() {
   if ($("inside").hidden) return;
   showFailure();
+  showBusy(isBusy);
   $("decoder").hidden = !traced;
-  $("nothing").hidden = Boolean(traced || failure);
+  $("nothing").hidden = Boolean(traced || failure || isBusy);
   if (!traced) return;
   const n = traced.targetPieces.length;
   $("at").textContent = t("at", step() + 1, n);

@@ -52,6 +52,11 @@ function showDetected(found) {
   $("from").title = found ? t("recognisedAs", t(found.language), percent(found.confidence / 100)) : "";
 }
 
+// Names no language for a text that seems to be in none of those served.
+export function hideDetected() {
+  if (detected) $("from").querySelector("option[value=auto]").textContent = t("auto");
+}
+
 // The first characters of a text; a letter of two code units is not cut in half.
 const beginning = (text) => text.slice(0, DETECT_CHARS).replace(/[\uD800-\uDBFF]$/, "");
 

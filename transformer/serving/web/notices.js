@@ -2,8 +2,9 @@
 
 import { settings } from "./api.js";
 import { $, element } from "./dom.js";
+import { hideDetected } from "./languages.js";
 import { language, number, t, warning } from "./texts.js";
-import { faultsIn, correctionsOf, setCorrected, work } from "./translation.js";
+import { faultsIn, foreignParagraphs, correctionsOf, isForeign, setCorrected, work } from "./translation.js";
 
 // An error in the language of the page.
 export function failureText({ kind, seconds }) {
@@ -29,13 +30,14 @@ const quoted = (word) => (language() === "es" ? `«${word}»` : `“${word}”`)
 
 const unique = (words) => [...new Set(words)];
 
-// The notices, each with an action: [text, label of its button, function].
+// The notices: [text], or with an action [text, label of its button, function].
 function noticeLines(translateFrom) {
   const { other, paragraphs } = work;
   const read = new Map(paragraphs.flatMap(correctionsOf));
   const kept = unique(paragraphs.flatMap((one) => one.kept ?? []));
   const words = [...read].map(([word, as]) => t("readAs", quoted(word), quoted(as))).join(", ");
   return [
+    foreignParagraphs().length && [t("foreign")],
     other && [t("looksLike", t(other)), t("translateFrom", t(other)), () => translateFrom(other)],
     read.size && [`${t("spelling")} ${words}.`, t("asTyped"), () => setCorrected([...read.keys()], true)],
     kept.length && [`${t("keptAsTyped")} ${kept.map(quoted).join(", ")}.`, t("correct"), () => setCorrected(kept, false)],
@@ -55,11 +57,14 @@ function draw(box, texts, make) {
 export function showNotices(translateFrom) {
   const notices = noticeLines(translateFrom);
   draw($("notices"), notices.map(([text]) => text), () => notices.map(([text, action, run]) => {
+    if (!action) return element("p", {}, text);
     const button = element("button", { type: "button", className: "link", textContent: action });
     button.addEventListener("click", run);
     return element("p", {}, `${text} `, button);
   }));
-  const faults = unique(work.paragraphs.flatMap(faultsIn)).map(warning);
+  const foreign = foreignParagraphs();
+  if (foreign.length === work.paragraphs.filter((one) => one.source.trim()).length) hideDetected();
+  const faults = unique(work.paragraphs.flatMap(faultsIn)).filter((one) => !(foreign.length && isForeign(one))).map(warning);
   draw($("warnings"), faults, () => faults.map((fault) => element("li", { textContent: fault })));
   $("notices").hidden = !notices.length;
   $("doubts").hidden = !faults.length;

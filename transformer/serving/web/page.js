@@ -5,13 +5,15 @@ import { get, settings } from "./api.js";
 import { $, copy, moveFocus, saveSetting, loadSetting } from "./dom.js";
 import { dismissFile, setFormats, labelFiles, startFiles } from "./files.js";
 import { markMissedTerms, labelGlossary, startGlossary } from "./glossary.js";
-import { showInside, startInside } from "./inside.js";
-import { selectDirection, fillLanguages, from, isServed, setLanguages, repairDirection, source, to } from "./languages.js";
+import { look, showInside, startInside } from "./inside.js";
+import { selectDirection, fillLanguages, from, isServed, setLanguages, repairDirection, source, targetsOf, to } from "./languages.js";
 import { closeMenu, openMenu, startMenu } from "./menu.js";
 import { showFailure, showNotices } from "./notices.js";
 import { addRecent, listRecent } from "./recent.js";
+import { showSamples } from "./samples.js";
+import { showSpeech, startSpeech, stopSpeech } from "./speech.js";
 import { language, number, setLanguage, t } from "./texts.js";
-import { update, countCharacters, inspectParagraphs, translate, translatedText, subscribe, work } from "./translation.js";
+import { update, countCharacters, translate, translatedText, subscribe, work } from "./translation.js";
 import { showText, startView, targetWords } from "./view.js";
 
 const INPUT_DELAY = 250; // milliseconds without a key before a translation is asked for
@@ -41,18 +43,22 @@ function render(isForced = false) {
     addRecent(from(), to(), text, translatedText());
   }
   renderCount();
+  showSpeech();
 }
 
 function renderCount() {
   const n = countCharacters($("source").value);
   $("count").textContent = n ? t("characters", number(n), number(settings.characters)) : "";
   $("clear").disabled = !n;
+  $("legend").hidden = !n;
+  $("samples").hidden = Boolean(n);
   $("count").classList.toggle("over", n > settings.characters);
 }
 
 // Changes direction or text; what belonged to the text before is cleared.
 function changeInput(how = () => {}) {
   how();
+  stopSpeech();
   closeMenu(false);
   dismissFile();
   clearTimeout(timer);
@@ -64,6 +70,7 @@ function changeInput(how = () => {}) {
 
 function onInput() {
   renderCount();
+  stopSpeech();
   closeMenu(false);
   dismissFile();
   clearTimeout(timer);
@@ -104,6 +111,35 @@ async function announce(text) {
   $("status").textContent = text;
 }
 
+async function paste() {
+  const text = await navigator.clipboard.readText().catch(() => null);
+  if (text === null) return announce(t("notPasted"));
+  const field = $("source");
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  onInput();
+}
+
+function translateSample(language, text) {
+  changeInput(() => {
+    selectDirection(from() === "auto" ? "auto" : language, targetsOf(language)[0]);
+    $("source").value = text;
+  });
+  $("source").focus();
+}
+
+const inspectSample = (language, text) => look({ source: text, from: language, to: targetsOf(language)[0] });
+
+function onShortcut(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  const isSwap = event.shiftKey && event.key.toLowerCase() === "s";
+  if (!isSwap && event.key !== "Enter") return;
+  event.preventDefault();
+  openTab("translate");
+  if (isSwap) return swap();
+  clearTimeout(timer);
+  translate();
+}
+
 // Settings
 
 function applyTheme(theme) {
@@ -127,8 +163,13 @@ function changeLanguage(code) {
   fillLanguages();
   labelFiles();
   labelGlossary();
+  labelAbout();
   render(true);
 }
+
+const labelAbout = () => {
+  $("about").textContent = settings.isLoaded ? t("about", settings.model, settings.version) : "";
+};
 
 function openTab(name) {
   closeMenu(false);
@@ -142,8 +183,11 @@ function openTab(name) {
 
 const sentenceOf = ({ source, target, ids }, { from, to }) => ({ source, target, ids, from, to });
 
+// The sentences that can be inspected; while the words of none are known, the first paragraph.
 function sentences() {
-  return work.paragraphs.flatMap((one) => (one.parts ?? []).filter((part) => part.ids).map((part) => sentenceOf(part, one)));
+  const known = work.paragraphs.flatMap((one) => (one.parts ?? []).filter((part) => part.ids).map((part) => sentenceOf(part, one)));
+  const first = work.paragraphs.find((one) => one.from !== one.to && one.source.trim());
+  return known.length || !first ? known : [sentenceOf({ source: first.source, target: first.text }, first)];
 }
 
 function inspectWord({ part, paragraph }, first) {
@@ -172,6 +216,8 @@ function listenToText() {
       for (const word of targetWords()) word.tabIndex = word === document.activeElement ? 0 : -1;
     }
   });
+  $("paste").hidden = !navigator.clipboard?.readText;
+  $("paste").addEventListener("click", paste);
   $("copy").addEventListener("click", async () => announce(t((await copy(translatedText())) ? "copied" : "notCopied")));
   $("link").addEventListener("click", async () => {
     writeAddress();
@@ -199,16 +245,17 @@ function listenToSettings() {
   const tabs = TABS.map((name) => $(`tab-${name}`));
   for (const tab of tabs) {
     const name = tab.getAttribute("aria-controls");
-    tab.addEventListener("click", async () => {
+    tab.addEventListener("click", () => {
       openTab(name);
-      if (name !== "inside") return;
-      if (!sentences().length) await inspectParagraphs(work.paragraphs.slice(0, 1));
-      showInside(sentences());
+      if (name === "inside") showInside(sentences());
     });
     tab.addEventListener("keydown", (event) => {
       if (moveFocus(tabs, event, ["ArrowRight"], ["ArrowLeft"])) document.activeElement.click();
     });
   }
+  // Whoever points at the tab will choose it: its maps take seconds where PyTorch is not loaded yet.
+  $("tab-inside").addEventListener("pointerenter", () => work.state === "ready" && showInside(sentences()));
+  document.addEventListener("keydown", onShortcut);
   window.addEventListener("popstate", openAddress);
   window.addEventListener("online", () => work.failure && retry());
 }
@@ -218,9 +265,13 @@ async function load() {
   try {
     const [languages, wanted] = await Promise.all([get("languages"), get("frontend/settings")]);
     Object.assign(settings, { characters: wanted.charLimit, terms: wanted.glossaryLimit, isLoaded: true });
+    Object.assign(settings, { model: wanted.model, version: wanted.version });
+    labelAbout();
     $("glossary").hidden = !settings.terms;
     labelGlossary();
     setLanguages(languages);
+    showSamples("samples", translateSample);
+    showSamples("inside-samples", inspectSample);
     selectDirection("auto", wanted.language.target.code);
     $("key-row").hidden = !wanted.keyRequired;
     setFormats(wanted.supportedFilesFormat);
@@ -245,6 +296,10 @@ function start() {
   startFiles();
   startGlossary(translate);
   startInside();
+  startSpeech({
+    source: () => ({ text: $("source").value, lang: source() }),
+    target: () => ({ text: translatedText(), lang: to() }),
+  });
   listenToText();
   listenToSettings();
   changeLanguage(loadSetting("interface") ?? (navigator.language.startsWith("es") ? "es" : "en"));

@@ -3,7 +3,7 @@
 import { Failure, post, settings } from "./api.js";
 import { $ } from "./dom.js";
 import { termsFor } from "./glossary.js";
-import { suggestLanguage, showDirection } from "./languages.js";
+import { from, suggestLanguage, showDirection } from "./languages.js";
 
 const CONCURRENCY = 4; // paragraphs that are asked for at the same time
 const MAX_CACHED = 2000; // paragraphs that are remembered
@@ -135,6 +135,9 @@ export async function inspectParagraphs(paragraphs) {
 // Spelling: [as typed, as read] of each word that the server corrected.
 
 export const correctionsOf = ({ warnings }) => warnings.map((one) => CORRECTION.exec(one)).filter(Boolean).map((found) => found.slice(1));
+export const isForeign = (one) => one.startsWith("does not read like ");
+// Of a text whose language is detected, the paragraphs that are in none of the languages served.
+export const foreignParagraphs = () => (from() === "auto" ? work.paragraphs.filter(({ warnings }) => warnings.some(isForeign)) : []);
 export const faultsIn = ({ warnings }) => warnings.filter((one) => !CORRECTION.test(one));
 
 // Sets whether words stay as typed, and translates their paragraphs again.

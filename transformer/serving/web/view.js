@@ -79,15 +79,17 @@ function alignParagraphs() {
   $("shadow").style.width = `${source.clientWidth}px`;
   const areBeside = getComputedStyle($("panes")).getPropertyValue("--beside").trim() === "1";
   const left = rows.map((row) => row.left.offsetTop);
+  for (const row of rows) row.right.classList.remove("low");
   const heights = rows.map((row) => row.right.offsetHeight);
   let end = rows.length ? left[0] : 0;
   const right = rows.map((row, i) => {
     const isBlank = !row.paragraph.source.trim();
-    const late = end - left[i]; // an empty line makes up for what a paragraph has too much
-    row.right.classList.toggle("none", areBeside && isBlank && late > 0);
+    // An empty line gives half of itself to what the paragraphs before it have too much.
+    const isLow = areBeside && isBlank && end > left[i];
+    row.right.classList.toggle("low", isLow);
     const start = areBeside ? Math.max(left[i], end) : end;
     row.right.style.marginTop = areBeside ? `${start - end}px` : "";
-    end = start + (areBeside && isBlank && late > 0 ? 0 : heights[i]);
+    end = start + (isLow ? heights[i] / 2 : heights[i]);
     return start;
   });
   tops = [left, right];

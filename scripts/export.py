@@ -1,9 +1,9 @@
-"""Writes a trained model as a folder for CTranslate2 or Hugging Face Transformers, and checks it.
+"""Write a trained model as a folder for CTranslate2 or Hugging Face Transformers, and check it.
 
     python scripts/export.py --model checkpoints/es-en --to ctranslate2 --output es-en-ct2
     python scripts/export.py --model checkpoints/both --direction en-es --to huggingface --output x
 
-It is written only if it translates test sentences as the model does, token for token, in float32.
+The folder is written only if, in float32, it translates test sentences exactly as the model does.
 """
 
 import argparse
@@ -24,11 +24,11 @@ def parser() -> argparse.ArgumentParser:
     add = flags.add_argument
     add("--model", required=True, help="checkpoint folder, or the folder of a run")
     add("--to", dest="target", required=True, choices=get_args(Target),
-        help="the engine; marian is huggingface")  # fmt: skip
+        help="the engine to export to; marian is the same as huggingface")  # fmt: skip
     add("--output", dest="folder", required=True, type=Path, metavar="FOLDER",
         help="the folder to write, new or empty")  # fmt: skip
     add("--direction", dest="langs", type=lambda langs: tuple(langs.split("-")), metavar="es-en",
-        help="of a model that serves several directions (default: its first)")  # fmt: skip
+        help="direction to export, of a model with several (default: its first)")  # fmt: skip
     add("--quantization", choices=get_args(Quantization), default="none",
         help="how CTranslate2 stores the weights (default: none, float32)")  # fmt: skip
     add("--check", type=Path, help="a UTF-8 file of more sentences to check, one a line")

@@ -130,13 +130,13 @@ def test_a_percent_sign_in_a_help_text_is_shown_as_it_is() -> None:
         (
             ModuleNotFoundError(name="torch"),
             2,
-            "name: expected the library torch, which is not installed: pip install it\n",
+            "name: the library torch is not installed: install it with pip\n",
         ),
         (KeyboardInterrupt(15), 143, "name: stopped\n"),
         (
             MemoryError(),
             2,
-            "name: expected more memory than is free: end other programs, or translate less\n",
+            "name: not enough memory: end other programs, or translate less at a time\n",
         ),
         (BrokenPipeError(), 141, "name: stopped: the reader of the output has closed it\n"),
     ],
@@ -162,7 +162,7 @@ def test_a_defect_of_the_program_is_one_line_and_a_traceback_where_asked(
     monkeypatch.setenv("TRANSFORMER_TRACEBACK", "1" if is_shown else "")
     assert run_command(work, "name") == 70
     *before, line = capsys.readouterr().err.splitlines()
-    wanted = "defect: ZeroDivisionError: a defect (TRANSFORMER_TRACEBACK=1 shows where)"
+    wanted = "defect: ZeroDivisionError: a defect (TRANSFORMER_TRACEBACK=1 shows the place)"
     assert line == f"name: {wanted}"
     assert any("in work" in own for own in before) == is_shown
 
@@ -179,8 +179,8 @@ def test_lines_are_kept_in_a_part_file_until_the_last(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt) as ended:
         interrupted()
     assert (part.read_text(), target.exists()) == ("first\nsecond\n", False)
-    assert ended.value.__notes__ == [f"what is done is in {part}, --resume goes on behind it"]
-    with pytest.raises(UserError, match="--resume goes on, or remove it"):
+    assert ended.value.__notes__ == [f"the finished lines are in {part}, use --resume to continue"]
+    with pytest.raises(UserError, match="use --resume to continue, or remove it"):
         resumable_output(target, resume=False).__enter__()
     part.write_text("first\nsecond\nthi")  # as after a full disk
     with resumable_output(target, resume=True) as (write, n, last):

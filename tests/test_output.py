@@ -74,7 +74,7 @@ def test_a_bad_byte_loses_nothing_and_resuming_gives_what_one_run_gives(
     part = tmp_path / "out.part"
     assert translate(random_checkpoint, "--input", bad, "--output", tmp_path / "out") == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith(f"what is done is in {part}, --resume goes on behind it")
+    assert line.endswith(f"the finished lines are in {part}, use --resume to continue")
     assert len(part.read_text("utf-8").splitlines()) == 2
     again = ("--resume", "--errors", "replace", "--input", bad, "--output", tmp_path / "out")
     assert translate(random_checkpoint, *again) == 0
@@ -102,7 +102,7 @@ def test_what_ends_the_command_keeps_what_is_done_and_a_second_time_changes_noth
         process.send_signal(sent)
         process.send_signal(sent)
         assert process.wait(60) in (128 + sent, -sent)  # at its exit a second one just ends it
-        told = f"translate: stopped; what is done is in {part}, --resume goes on behind it\n"
+        told = f"translate: stopped; the finished lines are in {part}, use --resume to continue\n"
         assert process.stderr.read().decode() == told
     assert part.read_bytes().count(b"\n") == 1
 

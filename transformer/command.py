@@ -19,8 +19,8 @@ from transformer.config import UserError, choices
 from transformer.files import atomic_write, lock_file
 
 T = TypeVar("T")
-TRACEBACK_VARIABLE = "TRANSFORMER_TRACEBACK"  # set to anything: a defect shows where it is
-STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # not all systems have the last
+TRACEBACK_VARIABLE = "TRANSFORMER_TRACEBACK"  # if set, a defect prints its traceback
+STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 SIGNAL_PAUSE = 1.0  # seconds
 EXIT_DEFECT = 70  # exit code, as in sysexits.h
 _WRITE_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Exit with code 2."""
+        """Print the error on one line, with a hint at --help, and exit with code 2."""
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -119,7 +119,7 @@ def from_arguments(cls: type[T], namespace: argparse.Namespace, base: T | None =
 
 
 class CheckFailed(Exception):
-    """A command ran a check and it failed: exit code 1."""
+    """Raised by a command whose check failed; the exit code is 1."""
 
 
 @contextlib.contextmanager
@@ -197,15 +197,15 @@ def _message_and_exit_code(error: BaseException) -> tuple[str, int] | None:
         case KeyboardInterrupt():
             return "stopped", 128 + (error.args or (signal.SIGINT,))[0]
         case MemoryError():
-            return "expected more memory than is free: end other programs, or translate less", 2
+            return "not enough memory: end other programs, or translate less at a time", 2
         case OSError(filename=None, errno=number) if number in _WRITE_ERRNOS:
             return f"cannot write standard output: {error.strerror}", 2
         case ModuleNotFoundError() if error.name and not error.name.startswith("transformer"):
-            return f"expected the library {error.name}, which is not installed: pip install it", 2
+            return f"the library {error.name} is not installed: install it with pip", 2
         case Exception():
             first = next(iter(str(error).splitlines()), "")
             return (
-                f"defect: {type(error).__name__}: {first} ({TRACEBACK_VARIABLE}=1 shows where)",
+                f"defect: {type(error).__name__}: {first} ({TRACEBACK_VARIABLE}=1 shows the place)",
                 EXIT_DEFECT,
             )
     return None
@@ -229,7 +229,7 @@ def os_errors_as_user_errors(do: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        # A library that tidies up after one may stumble over its own closed files.
+        # A library that cleans up after an OSError may raise ValueError for its own closed files.
         cause = error if isinstance(error, OSError) else error.__context__
         if not isinstance(cause, OSError):
             raise
@@ -271,7 +271,7 @@ def open_line_output(
 
 @contextlib.contextmanager
 def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object]]:
-    """Open standard output, a pipe or a file to write whole; yields a function that takes bytes."""
+    """Open standard output, a pipe, or a file to write atomically; yield its `write` method."""
     if target is None:
         with os_errors_as_user_errors("write standard output"):
             yield _standard_output().buffer.write
@@ -304,13 +304,13 @@ def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Ite
         try:
             lock_file(raw, part, target)
             if part.stat().st_size and not resume:
-                does = f"{by} goes on, or remove it" if by else "remove it"
-                raise UserError(f"{part} holds lines of an earlier run: {does}")
+                how = f"use {by} to continue, or remove it" if by else "remove it"
+                raise UserError(f"{part} holds lines of an earlier run: {how}")
             n_lines, last = _truncate_partial_line(raw)
         except BaseException:
             raw.close()
             raise
-        # Each line at once: it is kept by kill -9 too.
+        # Write each line immediately, so that kill -9 does not lose it.
         file = io.TextIOWrapper(raw, "utf-8", newline="\n", line_buffering=True)
 
     def write(line: str, end: str = "\n") -> None:
@@ -327,7 +327,8 @@ def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Ite
         with contextlib.suppress(OSError):
             file.close()
         if part.exists() and part.stat().st_size:
-            error.add_note(f"what is done is in {part}{f', {by} goes on behind it' if by else ''}")
+            how = f", use {by} to continue" if by else ""
+            error.add_note(f"the finished lines are in {part}{how}")
         else:
             part.unlink(missing_ok=True)
         raise

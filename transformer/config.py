@@ -186,7 +186,7 @@ class CorpusConfig(ColumnConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseConfig:
-    """How often training alters a pair to look as people type; 0: never."""
+    """How often training alters pairs so that they look as people type; 0: never."""
 
     noise_accents: float = option(0.0, "share of the sources without accents: manana")
     noise_opening: float = option(0.0, "share of the sources without ¿ and ¡")
@@ -233,8 +233,8 @@ class TrainConfig(NoiseConfig):
         "the corpus", auto=True
     )  # fmt: skip
     pad_multiple: int = option(
-        0, "pad batches to lengths that are multiples of this (4 or 8: fewer shapes, which kernels "
-        "are prepared for once)"
+        0, "pad batches to lengths that are multiples of this; 4 or 8: fewer shapes, so that "
+        "kernels are prepared less often"
     )  # fmt: skip
     accumulate: int = option(1, "micro-batches of each process in one optimiser step")
     optimizer: Literal["auto", "adam", "muon"] = option(
@@ -246,8 +246,9 @@ class TrainConfig(NoiseConfig):
         "stable, decay): constant, then falls to zero; auto: wsd if --norm is pre, else paper"
     )  # fmt: skip
     learning_rate: float = option(
-        0.0, "highest learning rate; auto: as in the paper with 4,000 steps of warm-up; three "
-        "times that with muon without --init; with --schedule paper and --warmup by its formula",
+        0.0, "highest learning rate; auto: that of the paper with 4,000 steps of warm-up, with "
+        "muon three times that unless --init is given; the paper's formula with --schedule paper "
+        "and --warmup",
         auto=True
     )  # fmt: skip
     lr_scale: float = option(1.0, "factor on the learning rate")
@@ -262,7 +263,7 @@ class TrainConfig(NoiseConfig):
     sample_alpha: float = option(0.0, "subword sampling (Kudo 2018), 0: off; 0.2 is usual")
     ema: float = option(0.999, "decay of the moving average of the weights; 0: off")
     average: int = option(5, "checkpoints averaged at the end; 0: off")
-    seed: int = option(1, "of the weights, the batches and the dropout")
+    seed: int = option(1, "random seed of the weights, the batches and the dropout")
     max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
     max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
     max_minutes: float = option(0.0, "stop after this many minutes, over all starts; 0: no limit")
@@ -274,7 +275,7 @@ class TrainConfig(NoiseConfig):
         auto=True
     )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
-    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "of matrix products")
+    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "number type")
     compile: bool = option(False, "compile the layers with torch.compile")
     threads: int = option(0, "CPU threads of each process; 0: one for each core")
     loader_workers: int = option(
@@ -320,7 +321,7 @@ FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "
 
 MAX_BEAM_SIZE = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
-COMPUTE_TYPE_HELP = "of matrix products; auto: the fastest without loss of quality (GPU: bfloat16)"
+COMPUTE_TYPE_HELP = "number type; auto: the fastest without loss of quality (GPU: bfloat16)"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

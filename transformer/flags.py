@@ -22,9 +22,9 @@ DESCRIPTIONS = {
 }
 EXAMPLES = {
     "": """commands, each with its own --help:
-  translate serve              the page and the API over HTTP
-  translate selftest           does the model translate as at its release?
-  translate completion bash    for the Tab key
+  translate serve              serve a web page and an API over HTTP
+  translate selftest           check that the model translates as at its release
+  translate completion bash    print a script that completes options with the Tab key
 
 examples:
   translate "¿Qué hora es?"
@@ -72,8 +72,8 @@ def build_parser(command: str = "", *, has_texts: bool = True) -> Parser:
         flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
     flags.set_defaults(**{command: True} if command else {})
     if command != "selftest":
-        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms to "
-                           "translate as given: term, tab, translation on each line")  # fmt: skip
+        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms and "
+                           "their translations, a tab between, one pair on each line")  # fmt: skip
         is_hidden = not command
         about = argparse.SUPPRESS if is_hidden else "print a new key, add its hash to FILE"
         flags.add_argument("--new-api-key", type=Path, metavar="FILE", help=about)
@@ -98,8 +98,8 @@ def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
         "YAML: a,b")  # fmt: skip
     add("--resume", action="store_true", help="continue an interrupted translation: after the "
         "lines in OUTPUT.part, or in a folder with the missing files")  # fmt: skip
-    add("--errors", choices=choices(Errors), default="strict", help="on bytes that are not UTF-8: "
-        "stop, write \ufffd instead, or skip them (default: strict)")  # fmt: skip
+    add("--errors", choices=choices(Errors), default="strict", help="what to do with bytes that "
+        "are not UTF-8: stop, write \ufffd instead, or skip them (default: strict)")  # fmt: skip
     add("--encoding", type=encoding_name, help="encoding of the input, such as cp850; UTF-8 "
         "and Windows-1252 are recognised (output is UTF-8)")  # fmt: skip
     add("--json", action="store_true", help="write a JSON object a line: translation, score, "
@@ -147,7 +147,9 @@ def _add_model_arguments(flags: argparse.ArgumentParser) -> None:
 def add_device_arguments(flags: argparse.ArgumentParser) -> None:
     """Add the flags --device and --compute-type."""
     flags.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
+        "--device",
+        default="auto",
+        help="where to compute: auto, cpu, cuda, cuda:1, mps (default: auto)",
     )
     flags.add_argument(
         "--compute-type", choices=choices(ComputeType), default="auto", help=COMPUTE_TYPE_HELP

@@ -57,7 +57,7 @@ void attend(const float* query, const void* all_keys, const void* all_values, in
     Floats most = lowest, sum = spread(0.0f);
     for (int64_t p = 0; p < n; p += LANES) {
         const Cache* column = keys + p / VECTOR * VECTOR * channels + p % VECTOR;
-        Floats part[4] = {};  // sums that do not wait for each other
+        Floats part[4] = {};  // independent sums, so that none waits for another
         for (int64_t c = 0; c < channels; c += 4)
 #pragma GCC unroll 4
             for (int i = 0; i < 4; ++i)
@@ -69,7 +69,7 @@ void attend(const float* query, const void* all_keys, const void* all_values, in
     }
     const Floats highest = spread(largest(most));
     for (int64_t p = 0; p < n; p += LANES) {
-        const Floats weight = exponential(load(weights + p) - highest);  // 1e-38 where nothing is
+        const Floats weight = exponential(load(weights + p) - highest);  // 1e-38 past the end
         sum = sum + weight;
         store(weights + p, weight);
     }
@@ -83,9 +83,9 @@ void attend(const float* query, const void* all_keys, const void* all_values, in
         for (int64_t p = 0; p < n; ++p) looked[p] += weights[p] * share * factor;
 }
 
-// A row is added up in so many sums, then these in pairs: its norm is the same to the last bit with
-// any compiler. With AVX-512 and VNNI 16, in all else 8, as results have been recorded since the
-// first release.
+// A row is added up in this many partial sums, which are then added in pairs, so that its norm is
+// the same to the last bit with any compiler. It is 16 for AVX-512 with VNNI and 8 otherwise, since
+// the results recorded since the first release depend on it.
 constexpr int SUMS = SIMD == AVX512 && ZERO == 128 && !MATRIX_UNIT ? 16 : 8;
 using Part = float __attribute__((vector_size(4 * SUMS)));
 

@@ -1,4 +1,4 @@
-// Which variant of the kernels this processor can run, by what it says of itself.
+// Chooses the variant of the kernels by the features that the processor reports.
 
 #include <cstring>
 
@@ -23,7 +23,7 @@ struct Candidate {
 };
 
 #if defined(__x86_64__)
-// A bit of CPUID, for what __builtin_cpu_supports does not know in each compiler.
+// Returns a bit of CPUID, for features that __builtin_cpu_supports lacks in some compilers.
 bool cpuid(unsigned leaf, unsigned subleaf, int index, int bit) {
     unsigned registers[4];
     return __get_cpuid_count(leaf, subleaf, &registers[0], &registers[1], &registers[2],
@@ -31,7 +31,7 @@ bool cpuid(unsigned leaf, unsigned subleaf, int index, int bit) {
            (registers[index] >> bit & 1);
 }
 
-// Linux lets a process use the matrix unit's registers once it has asked.
+// Linux lets a process use the registers of the matrix unit only after a request.
 bool matrix_unit_granted() {
 #if defined(__linux__)
     constexpr int REQUEST = 0x1023, TILE_DATA = 18;
@@ -70,7 +70,7 @@ const Variant* choose(const char* name) {
 #if defined(__linux__)
     const bool dot_runs = getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
 #else
-    const bool dot_runs = true;  // on each of Apple's processors
+    const bool dot_runs = true;  // all of Apple's processors have it
 #endif
     const Candidate candidates[] = {{&neondot, dot_runs}, {&neon, true}, {&generic, true}};
 #else

@@ -1,4 +1,4 @@
-// The functions that native.py calls. Nothing is thrown through them; what comes in is checked.
+// The functions that native.py calls. They check their arguments and let no exception through.
 
 #include <algorithm>
 #include <cstdio>
@@ -12,9 +12,9 @@
 extern "C" {
 
 extern const int32_t decoder_interface;
-const int32_t decoder_interface = 3;  // as native.py counts
+const int32_t decoder_interface = 3;  // must equal INTERFACE_VERSION in native.py
 
-// What a search found, in flat arrays: hypotheses of each source, ids and shares of each hypothesis.
+// The results of a search as flat arrays: hypotheses of each source, ids and attention of each.
 struct Results {
     const int32_t *counts, *lengths, *ids;
     const double* scores;
@@ -24,11 +24,11 @@ struct Results {
 
 namespace {
 
-constexpr int64_t ROWS_READ = 16;  // of int8 weights, made float32 at once
+constexpr int64_t ROWS_READ = 16;  // rows of int8 weights that are converted to float32 together
 
 thread_local char message[200];
 
-// What a function gives, or `otherwise` where it fails: then `decoder_error` says why.
+// Returns the result of a function, or `otherwise` if it fails; `decoder_error` then says why.
 template <class Use, class Result>
 Result guarded(Use use, Result otherwise) {
     try {
@@ -76,7 +76,7 @@ const char* decoder_error() {
     return message;
 }
 
-// A decoder without weights; null where this processor cannot run the variant.
+// Returns a decoder without weights, or null if this processor cannot run the variant.
 Decoder* decoder_open(const Shape* shape, const char* variant_name, int32_t int8) {
     return guarded(
         [&] {
@@ -95,7 +95,7 @@ const char* decoder_variant(const Decoder* decoder) {
     return decoder->variant.name;
 }
 
-// The name and shape of a parameter, by its number; null after the last.
+// Returns the name and the shape of a parameter by its number, or null after the last one.
 const char* decoder_parameter(const Decoder* decoder, int64_t index, int64_t* shape) {
     const std::vector<Parameter>& parameters = decoder->model.parameters;
     if (index < 0 || index >= static_cast<int64_t>(parameters.size())) return nullptr;
@@ -104,7 +104,7 @@ const char* decoder_parameter(const Decoder* decoder, int64_t index, int64_t* sh
     return parameters[index].name.c_str();
 }
 
-// Takes the numbers of a parameter; with scales those are int8, of a scale for each row.
+// Copies the numbers of a parameter; if `scales` is given they are int8, with a scale for each row.
 void decoder_read(const Decoder* decoder, int64_t index, const void* numbers, const float* scales) {
     const Parameter& parameter = decoder->model.parameters[index];
     const int64_t n_rows = parameter.n_rows, width = parameter.n_columns;
@@ -123,7 +123,7 @@ void decoder_read(const Decoder* decoder, int64_t index, const void* numbers, co
     }
 }
 
-// The ids of all sources one after the other -> results, to be freed; null for an error.
+// Searches; `ids` holds all sources in a row. Returns results to be freed, or null for an error.
 Kept* decoder_search(const Decoder* decoder, const int32_t* ids, const int64_t* lengths,
                      int64_t n_sources, const int32_t* prefix, int64_t n_prefix,
                      const Settings* settings) {

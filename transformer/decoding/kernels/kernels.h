@@ -1,6 +1,6 @@
-// What each instruction set computes: a table of functions, one for int8 and one for float32.
+// The tables of functions that each instruction set provides: one for int8 and one for float32.
 //
-// `variant.h` fills it, once for each instruction set; `choose` gives the best that runs here.
+// `variant.h` fills it, once for each instruction set; `choose` returns the best that runs here.
 //
 // Shapes: R rows, D_in and D_out widths of a map, C channels of a head, P positions, V vocabulary.
 
@@ -9,9 +9,9 @@
 #include <cstdint>
 
 constexpr int64_t VECTOR = 16;  // positions whose keys lie side by side
-constexpr int64_t SPARE = 32;   // rows that a product may read behind the last
+constexpr int64_t SPARE = 32;   // rows that a product may read beyond the last one
 
-// Whether the compiler knows the instructions of 2020.
+// Whether the compiler knows the instructions of processors of 2020.
 #define LATE (__GNUC__ >= 11 || __clang_major__ >= 12)
 
 enum class After { NOTHING, ADD, RELU, GELU };

@@ -10,8 +10,8 @@
 namespace {
 
 constexpr int64_t BLOCK = 240;  // source tokens that go through the encoder together
-constexpr int64_t LOGITS = 192'000;  // that are computed before they are looked through
-constexpr float NOT_THERE = -1e9f;  // the bias of outputs that fill up a panel: never the highest
+constexpr int64_t LOGITS = 192'000;  // logits that are computed before any of them is used
+constexpr float NOT_THERE = -1e9f;  // bias of the outputs that pad a panel: never the highest
 
 // The residual stream of some rows on its way through the layers (Vaswani et al. 2017, figure 1).
 class Stream {
@@ -72,14 +72,14 @@ class Stream {
                          &work.best[thread * n_rows], &work.highest[thread * n_rows]);
         });
         for (int64_t r = 0; r < n_rows; ++r) {
-            int64_t found = r;  // of equals the first
+            int64_t found = r;  // the first one of equals
             for (int64_t i = r; i < parts * n_rows; i += n_rows)
                 if (work.highest[i] > work.highest[found]) found = i;
             next[r] = work.highest[found] > -INFINITY ? work.best[found] : EOS;
         }
     }
 
-    // As many rows at a time as have logits that stay in the second-level cache.
+    // Computes as many rows at a time as have logits that fit the second-level cache.
     void score(const UseLogits& use) {
         const Linear& map = model.output;
         const int64_t n_panels = model.n_panels();
@@ -119,7 +119,7 @@ class Stream {
     Rows rows;
 };
 
-// Asks for the keys and values of the next head while this one's are used.
+// Prefetches the keys and values of the next head while those of this head are used.
 void fetch(const char* from, int64_t size) {
     for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(from + i, 0, 2);
 }

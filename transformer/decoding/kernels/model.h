@@ -25,7 +25,7 @@ struct Shape {
 struct Free {
     void operator()(void* bytes) const { std::free(bytes); }
 };
-// Memory that begins with a vector of the processor.
+// Memory that is aligned to the vectors of the processor.
 using Bytes = std::unique_ptr<char, Free>;
 Bytes allocate(int64_t size);
 
@@ -40,11 +40,11 @@ struct Layer {
     Norm cross_norm;
 };
 
-// A weight or bias by the name that it has in a checkpoint, and what takes it in.
+// A weight or bias: its name in a checkpoint, its shape, and the function that stores it.
 struct Parameter {
     std::string name;
-    int64_t n_rows, n_columns;  // of a vector one row
-    std::function<void(const float* rows, int64_t first, int64_t n)> take;  // rows of it, in order
+    int64_t n_rows, n_columns;  // a vector has one row
+    std::function<void(const float* rows, int64_t first, int64_t n)> take;  // gets its rows
 };
 
 // Keys and values of each layer and head of the decoder: of one source, or of one target so far.
@@ -90,7 +90,7 @@ struct Model {
     std::vector<Bytes> kept;
 };
 
-// What a pass needs beside its arguments; one for each thread that searches.
+// Buffers of a pass through the layers; each searching thread has its own.
 struct Workspace {
     explicit Workspace(int n_threads) : team(n_threads) {}
     Team team;
@@ -108,11 +108,11 @@ struct Row {
     int32_t token;
     int64_t position, n_source;
     const Cache* memory;
-    Cache* past;    // the token's own keys and values are added
-    float* looked;  // (S,) receives how the last layer looks at the source, heads averaged; or none
+    Cache* past;    // the keys and values of the token are appended
+    float* looked;  // (S,) receives the last layer's attention, averaged over heads; may be null
 };
 
-// What may follow one row: its logits (V,), and the highest of each panel of them.
+// The logits of one row (V,), and the highest one of each panel.
 struct Logits {
     float* values;
     const float* highest;

@@ -18,7 +18,7 @@ constexpr int PANEL = VECTORS * LANES;                           // output chann
 constexpr int MATRIX = 32;  // rows computed at once by the matrix unit (AMX), in two halves
 constexpr int BLOCK = 240;  // rows of bytes that stay in the second-level cache
 
-// What the two kinds of product differ in.
+// The differences between the two kinds of product.
 struct Int8 {
     using Weight = int8_t;
     using Input = uint8_t;
@@ -54,7 +54,7 @@ struct Float32 {
     }
 };
 
-// N rows times one panel. Unrolled at once, or GCC leaves the sums in memory, at half the speed.
+// N rows times one panel. Unrolled early, or GCC keeps the sums in memory, at half the speed.
 template <class Type, int N>
 void tile(const typename Type::Input* rows, int64_t stride, int64_t n_in,
           const typename Type::Weight* panel, typename Type::Sum* sums) {
@@ -91,7 +91,7 @@ void vector_tile(int n, const typename Type::Input* rows, int64_t stride, int64_
 }
 
 #if MATRIX_UNIT
-// While one lives, this thread has eight registers of 16 rows of 64 bytes.
+// While an object exists, its thread has eight matrix registers of 16 rows of 64 bytes.
 struct MatrixRegisters {
     const bool used;
     explicit MatrixRegisters(bool wanted) : used(wanted) {
@@ -164,7 +164,7 @@ struct MatrixRegisters {
 };
 #endif
 
-// How so many rows are multiplied, and how many at once.
+// Returns the function that multiplies this many rows, and how many it computes at once.
 template <class Type>
 Multiply<Type>* multiplication(int64_t, int64_t& at_once) {
     at_once = TILE;

@@ -1,4 +1,4 @@
-// One step for all sentences that are searched; those that end make room for others.
+// Searches many sentences step by step; sentences that end make room for others that wait.
 
 #include "search.h"
 
@@ -12,9 +12,9 @@
 
 namespace {
 
-constexpr int64_t FEWEST = 8;  // sentences that are searched together, where there are so many
+constexpr int64_t FEWEST = 8;  // the fewest sentences to search together, if there are enough
 
-// A token that may come next: its log-probability, the beam it follows, and the score with it.
+// A possible next token: its log-probability, the beam that it continues, and the new score.
 struct Candidate {
     float gain;
     int32_t token;
@@ -22,18 +22,18 @@ struct Candidate {
     float score = 0;
 };
 
-// A target so far, its start mark and the forced prefix included.
+// The beginning of a target, with its start mark and the forced prefix.
 struct Beam {
     Ids ids{BOS};
     float score = 0;
     std::unique_ptr<Cache> past;
-    std::vector<float> looked, gains;  // (T, S), (T,) where they are asked for
+    std::vector<float> looked, gains;  // (T, S), (T,), only if requested
 };
 
 struct Sentence {
-    size_t place;  // among the sources
+    size_t place;  // index of the source
     Ids source;    // with its end mark
-    int64_t limit;  // of the tokens of a beam, the start mark included and the end mark not
+    int64_t limit;  // tokens of a beam, with the start mark but without the end mark
     std::unique_ptr<Cache> memory;
     std::vector<Beam> beams;
     std::vector<Hypothesis> finished;
@@ -54,7 +54,7 @@ void for_each_repeat(const Ids& ids, size_t n, Use use) {
         if (std::equal(last, ids.end(), ids.begin() + i - (n - 1))) use(ids[i]);
 }
 
-// Sources that wait, the longest first; shared by the threads.
+// The sources that wait, longest first; the threads share it.
 class Queue {
    public:
     explicit Queue(const std::vector<Ids>& sources) : sources(sources), order(sources.size()) {
@@ -64,7 +64,7 @@ class Queue {
         });
     }
 
-    // The next places of which `takes` says yes.
+    // Takes the next sources as long as `takes` accepts them; returns their indices.
     template <class Takes>
     std::vector<size_t> take(Takes takes) {
         const std::lock_guard lock(mutex);
@@ -96,7 +96,7 @@ class Search {
           work(settings.n_threads / n_workers),
           only_best(settings.beam_size == 1 && !settings.scored && !settings.no_repeat &&
                     !settings.aligned && !settings.branches) {
-        // Half of a fair share at a time: so no thread waits long for another at the end.
+        // Take half of a fair share at a time, so that no thread waits long for another at the end.
         const int64_t n = queue.sources.size(), fair = (n + n_workers - 1) / n_workers;
         most = n_workers == 1 ? n : std::max((fair + 1) / 2, std::min(FEWEST, fair));
     }
@@ -113,7 +113,7 @@ class Search {
     }
 
    private:
-    // Takes in new sentences, some at once, where enough others have ended.
+    // Takes new sentences, several together, when enough others have ended.
     void admit() {
         int64_t n = sentences.size(), tokens = 0;
         for (const Sentence& sentence : sentences) tokens += cost(sentence.source.size());
@@ -159,7 +159,7 @@ class Search {
 
     int64_t cost(size_t length) const { return length * settings.beam_size; }
 
-    // A row for each beam of the sentences from `first` on.
+    // Makes a row for each beam of the sentences from `first` on.
     std::vector<Row> rows_from(size_t first) {
         std::vector<Row> rows;
         size_t n_looks = 0;
@@ -177,7 +177,7 @@ class Search {
         return rows;
     }
 
-    // Each beam of those sentences keeps where this step looked.
+    // Appends the attention of this step to each beam of the sentences from `first` on.
     void keep_looks(size_t first) {
         auto look = looks.begin();
         for (size_t i = first; i < sentences.size() && settings.aligned; ++i)
@@ -188,14 +188,14 @@ class Search {
             }
     }
 
-    // The decoder reads the last token of each beam of the sentences from `first` on; what may
-    // follow goes to `best` or to `use`.
+    // Feeds the last token of each beam of the sentences from `first` on to the decoder. Writes the
+    // likeliest next tokens to `best`, or calls `use` with the logits.
     void read(size_t first, int32_t* best, const UseLogits& use) {
         step(model, rows_from(first), work, best, use);
         keep_looks(first);
     }
 
-    // One token for each beam of all sentences.
+    // Adds one token to each beam of all sentences.
     void advance() {
         if (only_best) {
             next.resize(sentences.size());
@@ -215,7 +215,7 @@ class Search {
         }
     }
 
-    // The likeliest tokens after each beam of all sentences.
+    // Finds the likeliest next tokens of each beam of all sentences.
     void choose() {
         std::vector<std::pair<const Sentence*, size_t>> beams;  // of each row
         for (const Sentence& sentence : sentences)
@@ -226,8 +226,8 @@ class Search {
         });
     }
 
-    // Greedy search: the likeliest token, or at the limit the end. Where it branches, the likeliest
-    // after the prefix each begin a beam.
+    // Greedy search: takes the likeliest token, or the end mark at the limit. With `branches`, each
+    // of the likeliest tokens after the prefix begins a beam.
     std::vector<Candidate> take_best(Sentence& sentence, size_t row) {
         const float unknown = std::numeric_limits<float>::quiet_NaN();
         std::vector<Candidate> alive;
@@ -247,9 +247,9 @@ class Search {
         return alive;
     }
 
-    // Beam search: of 2N candidates the N best that go on. An end mark counts only among the first
-    // N: with a looser rule empty translations win. A sentence is over when it has N hypotheses
-    // (Wu et al. 2016, section 7).
+    // Beam search: selects the N best of 2N candidates that do not end. One that ends counts only if
+    // it is among the N best; otherwise empty translations would win. A sentence is over when it has
+    // N hypotheses (Wu et al. 2016, section 7).
     std::vector<Candidate> take_beams(Sentence& sentence, size_t row) {
         const size_t size = settings.beam_size;
         std::vector<Candidate> candidates, alive;
@@ -304,14 +304,14 @@ class Search {
         return static_cast<int64_t>(sentence.beams[0].ids.size()) >= sentence.limit;
     }
 
-    // How many tokens are considered after a beam.
+    // Returns how many next tokens of a beam are considered.
     size_t n_choices(const Sentence& sentence) const {
         if (settings.beam_size > 1) return 2 * settings.beam_size;
         const bool branch = settings.branches && sentence.beams[0].ids.size() == prefix.size() + 1;
         return branch ? settings.branches : 1;
     }
 
-    // Puts a token among the k best so far if it is better, of equals the first before the others.
+    // Inserts a token into the k best ones if it is good enough; of equals the first one wins.
     static void keep(std::vector<Candidate>& best, size_t k, float gain, int64_t token) {
         if (!(gain > (best.size() < k ? -INFINITY : best.back().gain))) return;
         const auto place = std::upper_bound(
@@ -321,8 +321,8 @@ class Search {
         if (best.size() > k) best.pop_back();
     }
 
-    // The likeliest tokens after a beam, best first, of equals the first; at the limit only the
-    // end mark. Padding and start never follow, nor what would repeat an n-gram.
+    // Returns the likeliest next tokens of a beam, best first; at the limit only the end mark.
+    // Padding, the start mark, and tokens that would repeat an n-gram are excluded.
     std::vector<Candidate> likeliest(const Sentence& sentence, size_t parent,
                                      const Logits& logits) const {
         const Beam& beam = sentence.beams[parent];
@@ -330,7 +330,7 @@ class Search {
         const auto [top, log_sum] = normaliser(logits);
         float* scores = logits.values;
         std::fill_n(scores, N_NEVER, -INFINITY);
-        size_t n = k + N_NEVER;  // so many panels reach what the k best reach
+        size_t n = k + N_NEVER;  // the k best tokens lie in this many of the best panels
         for_each_repeat(beam.ids, settings.no_repeat, [&](int32_t token) {
             scores[token] = -INFINITY;
             ++n;
@@ -377,7 +377,7 @@ class Search {
 
     std::vector<Hypothesis> best_of(Sentence& sentence) {
         std::vector<Hypothesis>& found = sentence.finished;
-        if (found.empty()) finish(sentence, {-INFINITY, EOS}, -INFINITY);  // no number, no choice
+        if (found.empty()) finish(sentence, {-INFINITY, EOS}, -INFINITY);  // all logits are NaN
         std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) {
             return a.score > b.score;
         });
@@ -397,7 +397,7 @@ class Search {
     std::vector<Sentence> sentences;
     std::vector<int32_t> next;                     // (R,)
     std::vector<std::vector<Candidate>> choices;  // of each row
-    std::vector<float> looks;                     // where each row looks
+    std::vector<float> looks;                     // attention of each row
 };
 
 }  // namespace

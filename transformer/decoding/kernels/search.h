@@ -1,4 +1,4 @@
-// From source ids to target ids: greedy and beam search, as search.py does them.
+// Greedy and beam search from source ids to target ids, as in search.py.
 
 #pragma once
 
@@ -18,11 +18,11 @@ struct Settings {
 
 struct Hypothesis {
     Ids ids;       // without special ones
-    double score;  // in nats; not a number where none was asked for
-    // If asked for: where the last layer looked (T + 1, S), and each token's log-probability.
+    double score;  // in nats; NaN if it was not requested
+    // If requested: the last layer's attention (T + 1, S), and each token's log-probability.
     std::vector<float> looked, gains;
 };
 
-// The hypotheses of each source, best first, each as it would be alone.
+// Returns the hypotheses of each source, best first; other sources do not change them.
 std::vector<std::vector<Hypothesis>> search(const Model&, const std::vector<Ids>& sources,
                                             const Ids& prefix, const Settings&);

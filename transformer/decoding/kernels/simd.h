@@ -1,7 +1,7 @@
 // Vectors as the kernels use them: 16 numbers side by side with AVX-512, 8 with AVX2, else 4.
 //
-// The only file that knows a processor's instructions, but for the matrix unit. A variant says which
-// it may use: SIMD is AVX512, AVX2, NEON or GENERIC, and DOT that bytes are multiplied in fours.
+// Only this file uses a processor's instructions, except those of the matrix unit. Each variant
+// defines SIMD as AVX512, AVX2, NEON or GENERIC, and DOT if it can multiply bytes in fours.
 
 #pragma once
 

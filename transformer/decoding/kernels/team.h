@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-// Waits in a loop between two parts, as they follow each other within microseconds; so it lives no
-// longer than a search.
+// The threads wait in a busy loop, since tasks follow each other within microseconds. Therefore a
+// team lives no longer than a search.
 class Team {
    public:
     explicit Team(int n_threads) : size(n_threads) {
@@ -24,7 +24,7 @@ class Team {
 
     // Calls use(begin, end, thread) for parts that together are 0 ... n - 1, of `cost` operations.
     void share(int64_t n, int64_t cost, const std::function<void(int64_t, int64_t, int)>& use) {
-        constexpr int64_t LEAST = 1 << 18;  // operations that take longer than to wake the others
+        constexpr int64_t LEAST = 1 << 18;  // fewer are not worth waking the others
         if (size == 1 || cost < LEAST) return use(0, n, 0);
         part = [&](int thread) { use(n * thread / size, n * (thread + 1) / size, thread); };
         at_work = size - 1;

@@ -1,4 +1,4 @@
-// The kernels of one instruction set. A file in variants/ says which, and includes this.
+// The kernels of one instruction set, which the file in variants/ that includes this one chooses.
 //
 // All that is compiled here stays in this file, and no template of the standard library is used:
 // the linker would keep one copy of it, which another processor might not run.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "transformer" / "serving"
 TEXT = "#es-en/Vivo%20en%20una%20casa%20grande.%20Mi%20hermana%20compr%C3%B3%20tres%20libros."
-WORD = "big"  # whose other words are shown, and the step that wrote it
+WORD = "large"  # whose other words are shown, and the step that wrote it
 SIZE = {"width": 1280, "height": 640}
 COLOURS = 128
 

@@ -148,7 +148,7 @@ def heat_map(
 
 
 def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
-    """Return what `paint` draws on a figure of that size in inches, as an <svg> element."""
+    """Return an <svg> element of what `paint` draws on a figure of `size`, in inches."""
     svg = _render(paint, title, size, "svg").decode()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture

@@ -149,7 +149,7 @@ def find_checkpoint(folder: str | Path) -> Path:
 
 
 def _is_released_name(path: Path) -> bool:
-    """Return whether a path is the name of a released model, and no file or folder itself."""
+    """Return whether a path is the name of a released model and does not exist as a path."""
     names, homes = (
         (BOTH, *map("-".join, DIRECTIONS)),
         (Path(), Path("checkpoints"), *checkpoint_roots()),

@@ -68,7 +68,7 @@ class Format:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is an office file or a book, and no text."""
+        """Whether files of this format are archives, as office files and books are, not text."""
         return self.media_type.startswith(("application/vnd.", "application/epub"))
 
 

@@ -41,7 +41,7 @@ MAX_NESTED = 8  # simple elements around one text
 
 @dataclass(frozen=True, slots=True)
 class MarkupRules:
-    """What the elements of a markup language mean."""
+    """The rules of a markup language: what its elements and attributes mean."""
 
     inline: frozenset[str]
     untranslatable: frozenset[str] = frozenset()  # with all that they hold
@@ -225,7 +225,7 @@ def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> 
 
 
 def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
-    """Return a function that stores a translation; the source stays if it is equal."""
+    """Return a function that stores a translation in `token`, unless it equals the source."""
     source, text = token.source, token.text
 
     def set_text(new: str) -> None:

@@ -242,9 +242,9 @@ def _yaml_loader() -> Any:
 
 
 def _compose_yaml(text: str) -> list[Any]:
-    """Return the root nodes of the documents of a text; UserError with the line if not sound.
+    """Return the root node of each YAML document in a text; UserError with the line if invalid.
 
-    Symbols of Ruby in a list, as in [:day, :month], stop the parser, which gets other characters.
+    PyYAML rejects Ruby symbols in a list, as in [:day, :month]; then it gets a masked copy.
     """
     import yaml
 

@@ -105,9 +105,9 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
 
 
 def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return a file name for each test set: the given ones, all different, or from its path.
+    """Return a unique file name for each test set: its name in `names`, or else that of its path.
 
-    Of two paths with one name the second becomes `name-2`.
+    If two paths have the same name, the second one becomes `name-2`; equal `names` are a UserError.
     """
     if names and len(names) != len(specs):
         raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")

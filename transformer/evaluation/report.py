@@ -125,7 +125,7 @@ def to_json(report: Report) -> str:
 
 
 def summary_table(report: Report) -> str:
-    """Return a few lines for a terminal: one for each set, then one for each metric compared."""
+    """Return lines for a terminal: the scores of each set, then each metric of a comparison."""
     rows = [("test set", "lines", *_metric_names(report), "sentences/s")]
     for test_set in report.sets:
         speed = f"{test_set.speed.sentences_per_second:.1f}" if test_set.speed else "-"

@@ -99,7 +99,7 @@ def table_path(lang: str) -> Path:
 
 @functools.cache
 def load_words(lang: str) -> WordList | None:
-    """Return the words of a language as `data/tables.py` counts them; None if it does not."""
+    """Return the words of a language, which `data/tables.py` collects; None without a table."""
     if not table_path(lang).is_file():
         return None
     frequent, others = read_lists(table_path(lang))

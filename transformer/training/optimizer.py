@@ -49,9 +49,9 @@ POLYNOMIALS = (
 def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return approximately U V^T for each matrix U S V^T: (..., M, N) -> (..., M, N).
 
-    Newton-Schulz iteration (Jordan et al. 2024, "Muon") with a polynomial for each of four steps,
-    which replace five steps with a single one. `dtype` is the type of the matrix products; the
-    rounding of bfloat16 does no harm.
+    Newton-Schulz iteration (Jordan et al. 2024, "Muon"). The original takes five steps with one
+    polynomial; a polynomial of its own for each step makes four enough. `dtype` is the type of the
+    matrix products; the rounding of bfloat16 does no harm.
     """
     tall = matrices.size(-2) > matrices.size(-1)
     x = matrices.mT if tall else matrices

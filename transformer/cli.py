@@ -182,10 +182,10 @@ def _open_models(args: argparse.Namespace, folders: dict[Direction, str | Path])
 
 @contextlib.contextmanager
 def _pause_garbage_collection() -> Iterator[None]:
-    """Import the library faster: torch takes a second.
+    """Pause garbage collection while importing the library, which makes the import faster.
 
     Nearly every object that an import creates lives to the end. Searching them all for garbage,
-    some 370 times while importing and once more at exit, would be in vain.
+    some 370 times while importing and once more at exit, would find nothing.
     """
     atexit.register(gc.freeze)
     gc.disable()

@@ -335,7 +335,7 @@ class BatchDecoder:
                 ) as pool:
                     searched = list(pool.map(work, batches))
             finally:
-                torch.set_num_threads(n_threads)  # the workers' setting holds for new threads, too
+                torch.set_num_threads(n_threads)  # otherwise new threads inherit the workers' 1
         results: list[list[Hypothesis]] = [[] for _ in sources]
         for rows, hypotheses in zip(batches, searched, strict=True):
             for row, own in zip(rows, hypotheses, strict=True):

@@ -52,8 +52,8 @@ class AlignedTranslation:
     def alignment(self) -> list[list[float]]:
         """Return the attention of each target word to each source word: (target, source words).
 
-        The mean over the word's steps, summed over the source word's pieces; what a row lacks to 1
-        went to the end mark or to a gap.
+        It is the mean over the target word's steps, summed over the source word's pieces. If a row
+        adds up to less than 1, the rest went to the end mark or to white space.
         """
         rows = (self.attention[word.first : word.last].mean(0) for word in self.target_words)
         return [

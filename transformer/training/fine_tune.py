@@ -28,8 +28,8 @@ from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
 MIN_PAIRS, MAX_HELD_OUT = 20, 500  # own pairs; a tenth of them is held out
-SHARES = (0.25, 0.5, 0.75, 1.0)  # of the new weights, tried beside 0
-MIN_GAIN = 2 / 3  # of the largest gain on own text: the smallest share that has it is taken
+SHARES = (0.25, 0.5, 0.75, 1.0)  # shares of the new weights to try, besides 0
+MIN_GAIN = 2 / 3  # fraction of the largest BLEU gain on own text that the chosen share must have
 EVAL_BATCH_TOKENS = 8192
 Scores = Mapping[str, float]  # BLEU by set
 logger = logging.getLogger(__name__)

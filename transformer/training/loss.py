@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from transformer.config import PAD_ID, TrainConfig
 from transformer.model import Transformer
 
-CHUNK = 2**24  # logits held at a time in training; fewer add to the gradient more often
-GPU_CHUNK = 2**28  # on a GPU, which wants large products
+CHUNK = 2**24  # logits held at a time; with fewer, the gradient is added to more often
+GPU_CHUNK = 2**28  # the same on a GPU, which is fast only with large products
 TINY = 1e-30  # a probability below this has lost digits in float32
 
 
@@ -67,7 +67,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 grad_x[part] += slope @ low_weight
                 grad_weight += slope.t() @ low_x[part]
             log_sums = of_right - likelihood.clamp_min(TINY).log()  # log-sum-exp of the logits
-            if device == "cpu":  # a GPU would have to be waited for to know which they are
+            if device == "cpu":  # on a GPU, finding them would wait for the GPU
                 rare = likelihood < TINY
                 log_sums[rare] = (x[rare] @ weight.t()).logsumexp(-1)
             ctx.grads = grad_x.to(given), grad_weight

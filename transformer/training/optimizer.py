@@ -36,8 +36,9 @@ def adam(parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:
     return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
-# Each step's odd polynomial a x + b x^3 + c x^5 is the one nearest to 1 on the interval that the
-# step before leaves, from [0.003, 1] on to [0.80, 1.20] (Amsel et al. 2025, "The Polar Express").
+# The odd polynomial a x + b x^3 + c x^5 of each step is the one nearest to 1 on the interval
+# that the previous step leaves: [0.003, 1] at first, [0.80, 1.20] at the end (Amsel et al. 2025,
+# "The Polar Express").
 POLYNOMIALS = (
     (8.3837, -24.7659, 18.3571),
     (4.0434, -3.0114, 0.5695),

@@ -22,7 +22,7 @@ from transformer.training.run import BEST, LAST, RunFolder, TrainingState, fract
 from transformer.training.runtime import Accelerator, sum_over_processes
 from transformer.training.validation import Validation
 
-PEAK_SIZE, PEAK_REPEATS = 8192, 10  # of the matrix products that measure a device
+PEAK_SIZE, PEAK_REPEATS = 8192, 10  # size and number of the matrix products that measure a device
 REPORT_SECONDS = 10.0  # between progress lines, unless --log-every counts steps
 logger = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ from transformer.files import latest_version, write_text
 RUN, LAST, BEST, STEPS = "run.json", "last", "best", "steps"
 Tensors = Mapping[str, Tensor]
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam, as torch names them
-# What may change when a run is resumed: its limits, and how often it reports.
+# Settings that may change when a run is resumed: its limits, and how often it reports.
 MUTABLE_SETTINGS = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
     "save_every", "log_every", "track", "report_to", "loader_workers", "threads",
@@ -58,11 +58,11 @@ class TrainingState:
     stale: int = 0  # validations since the best one
     validated: int = 0  # step of the latest validation
     finished: bool = False  # a limit was reached, the last weights are validated
-    warmup: int = 0  # its steps, resolved where the settings leave them open
+    warmup: int = 0  # steps of the warm-up, if the settings leave them open
     fall: int = 0  # step after which the rate falls
     end: int = 0  # last step, after which the rate would be zero
-    limits: str = ""  # that `fall` and `end` were resolved for
-    probed: float = 0.0  # seconds of the first steps, which tell little of the speed
+    limits: str = ""  # the limits for which `fall` and `end` were resolved
+    probed: float = 0.0  # seconds of the first steps, which are slower than later ones
 
     def after_step(self, steps_per_epoch: int) -> Self:
         """Return the state one optimiser step further, in the next epoch after its last step."""
@@ -75,7 +75,7 @@ class TrainingState:
     def read(cls, folder: Path) -> Self:
         """Read the state saved in a checkpoint; anything else is a UserError."""
         path = folder / TRAINING_VALUES
-        values = {**LATER_FIELDS, **read_json(path)}  # older states lack the former
+        values = {**LATER_FIELDS, **read_json(path)}  # states of older versions lack LATER_FIELDS
         kinds: dict[str, Any] = {
             field.name: type(field.default) for field in dataclasses.fields(cls)
         }

@@ -17,9 +17,9 @@ from transformer.corpus.prepared import PreparedCorpus
 from transformer.training.optimizer import PAPER_WARMUP
 from transformer.training.run import RUN, TrainingState, describe_limits, fraction_done
 
-PROBE_STEPS = 20  # whose speed tells how many steps a time limit allows
-STEPS_PER_EPOCH = 600  # that the automatic batch size aims at
-MIN_BATCH_TOKENS, MAX_BATCH_TOKENS = 1024, 8192  # of the automatic batch size
+PROBE_STEPS = 20  # after these steps the speed is known, and so the steps that a time limit allows
+STEPS_PER_EPOCH = 600  # the automatic batch size aims at this number
+MIN_BATCH_TOKENS, MAX_BATCH_TOKENS = 1024, 8192  # bounds of the automatic batch size
 LEGACY_DEFAULTS = {"schedule": "paper", "learning_rate": 0.0}  # of runs that did not save them
 logger = logging.getLogger(__name__)
 

@@ -42,7 +42,7 @@ LATER_SETTINGS = (
     *NOISE_FIELDS, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
     "pad_multiple",
 )  # fmt: skip
-PAPER_SCHEDULE = ("schedule", "paper")  # likewise saved only where it is another
+PAPER_SCHEDULE = ("schedule", "paper")  # for the same reason not saved; other schedules are
 logger = logging.getLogger(__name__)
 
 

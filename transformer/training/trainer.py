@@ -78,7 +78,7 @@ class Trainer:
         runtime.enlarge_kernel_cache()
         self.folder.path.mkdir(parents=True, exist_ok=True)
         if not self.folder.has_last:
-            self._save_last()  # so that an unwritable folder shows now, not after an hour
+            self._save_last()  # to fail now, not after an hour, if the folder cannot be written
         self.reporter.start()
         self._started = time.monotonic() - self.state.seconds
         with runtime.StopRequest() as stop:

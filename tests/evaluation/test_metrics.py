@@ -1,6 +1,7 @@
 """The scores against the `sacrebleu` command on files of the same lines."""
 
 import json
+import logging
 import random
 import re
 import subprocess
@@ -134,3 +135,13 @@ def test_scores_of_unequal_or_no_lines_are_refused(n: int) -> None:
         bleu(["a"], [])
     with pytest.raises(ValueError, match="as many hypotheses as references"):
         paired_differences(["a"], ["a", "b"], ["a"])
+
+
+def test_sacrebleu_does_not_log_into_the_output_of_the_commands(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    lines = ["A sentence that ends like tokenised text ."] * 101
+    scores(lines, lines, metrics=("BLEU",))
+    paired_differences(HYPOTHESES, BASELINE, REFERENCES, n_bootstrap=10)
+    assert caplog.records == []

@@ -5,6 +5,7 @@ of those lines gives the same numbers.
 """
 
 import functools
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ MAXIMA = {"BLEU": 100.0, "chrF2": 100.0, "TER": math.inf}  # the minimum of all 
 N_BOOTSTRAP = 1000  # resamples, as many as `sacrebleu --confidence` takes
 
 Metric = BLEU | CHRF | TER
+# Its progress lines, and its advice on text that is tokenised, which short sentences set off too.
+logging.getLogger("sacrebleu").setLevel(logging.ERROR)
 S = TypeVar("S", CHRFScore, TERScore)
 
 

@@ -172,22 +172,24 @@ def run(args: argparse.Namespace) -> None:
     if result.stop_reason is StopReason.SIGNAL:
         logging.info("the same command goes on from there")
         raise KeyboardInterrupt(signal.Signals[result.stop_signal or "SIGTERM"])
-    if result.report and result.page:
-        _print_report(result.report, result.page)
+    for report, page in result.reports:
+        _print_report(report, page, len(result.reports) > 1)
     model = shlex.quote(str(_relative(request.output)))
     example = EXAMPLES.get(request.langs[0], "...")
     logging.info('translate with it: translate --model %s "%s"', model, example)
 
 
-def _print_report(report: "Report", page: Path) -> None:
+def _print_report(report: "Report", page: Path, both: bool) -> None:
     """Print the scores of the test sets, BLEU of each in a line, and the path of their page."""
     from transformer.evaluation.report import summary_table
 
     print(f"{summary_table(report)}\n")
+    direction = f", {report.src_lang}-{report.tgt_lang}" if both else ""
     for test_set in report.sets:
         bleu = next(score for score in test_set.scores if score.metric == "BLEU")
         interval = f" [{bleu.low:.1f}, {bleu.high:.1f}]" if bleu.low is not None else ""
-        print(f"BLEU {bleu.value:.1f}{interval} on {test_set.sentences} lines of {test_set.name}")
+        lines = f"{test_set.sentences} lines of {test_set.name}{direction}"
+        print(f"BLEU {bleu.value:.1f}{interval} on {lines}")
     print(f"report: {_relative(page)}", flush=True)
 
 

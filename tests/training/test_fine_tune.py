@@ -2,7 +2,9 @@
 
 import json
 import logging
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +14,11 @@ from tests.processes import tsv
 from tests.training.runs import Pairs
 from transformer.checkpoint import weights
 from transformer.checkpoint.locate import find_checkpoint
-from transformer.config import UserError
+from transformer.config import TrainConfig, UserError
 from transformer.training import fine_tune
 from transformer.training.fine_tune import interpolate
+from transformer.training.train import training_limit
+from transformer.training.validation import Validation
 
 pytestmark = pytest.mark.usefixtures("one_cpu_thread")
 UNIT = '<tu><tuv xml:lang="es"><seg>{}</seg></tuv><tuv xml:lang="en"><seg>{}</seg></tuv></tu>'
@@ -58,18 +62,67 @@ def test_a_model_goes_on_with_own_text_says_what_that_changed_and_does_it_once(
         row = f"| {name} | {outcome['before'][name]:.1f} | {outcome['after'][name]:.1f} |"
         assert row in card
     assert "BLEU before and after: own" in caplog.text
+    assert "fine-tuning: 3 epochs, however long they take" in caplog.text
     done = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     monkeypatch.setattr(fine_tune, "interpolate", None)  # it would need that
     assert train.main(flags) == 0
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == done
 
 
-def test_a_model_of_both_directions_is_tuned_in_both(
-    flags: list[str], tmp_path: Path, both_checkpoint: Path
+def test_a_model_of_both_directions_is_tuned_and_reported_in_both(
+    flags: list[str], tmp_path: Path, phrases: Pairs, both_checkpoint: Path,
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.INFO)
+    test = tsv(tmp_path / "test.tsv", phrases[-20:-9])
+    test.write_text(test.read_text().replace("es\ten", "source\ttarget", 1))
+    more = [f"--fine-tune={both_checkpoint}", "--max-steps=1", f"--test={test}"]
+    assert train.main([*flags, *more]) == 0
+    run = tmp_path / "run"
+    assert weights.load(run / "best").directions == (("es", "en"), ("en", "es"))
+    assert json.loads((run / "run.json").read_text())["pairs kept"] == [54, 120] * 2
+    line = next(line for line in caplog.messages if line.startswith("BLEU before and after"))
+    for name in ("own es-en", "own en-es", "general es-en", "general en-es"):
+        assert f"{name} 0." in line or f"{name} 1" in line
+    printed = capsys.readouterr().out
+    for side, lang in enumerate(("es-en", "en-es")):
+        assert f"on 11 lines of test, {lang}" in printed
+        sources = (run / "best" / "evaluation" / lang / "test.src").read_text().splitlines()
+        assert sources == [pair[side] for pair in phrases[-20:-9]]
+    assert "sacrebleu" not in {record.name for record in caplog.records}
+
+
+def test_the_time_limit_holds_for_preparing_and_measuring_too(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    caplog.set_level(logging.INFO)
+    run, measure = tmp_path / "run", Validation.bleu_scores
+
+    def slow(*args: Any) -> dict[str, float]:
+        time.sleep(0.2)
+        return measure(*args)
+
+    monkeypatch.setattr(Validation, "bleu_scores", slow)
+    minutes = ["--max-epochs=0", "--max-minutes=0.1", "--average=0"]
+    assert train.main([*flags, *minutes]) == 0
+    assert "fine-tuning: at most about 0.1 minutes in all" in caplog.messages[0]
+    reserved = json.loads((run / "fine-tuning.json").read_text())["reserved_seconds"]
+    assert reserved > 9 * 0.2  # own and general text at the start, seven more at the end
+    trained = json.loads((run / "last" / "training.json").read_text())["seconds"]
+    limit = training_limit(TrainConfig(max_minutes=0.1), reserved).max_minutes
+    assert 0.025 <= limit < 0.1
+    assert trained < 60 * 0.1
+    assert f"within {limit:g} minutes" in caplog.text or f"reached {limit:g} minutes" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "reserved", "left"), [(3, 60, 2.0), (3, 170, 0.75), (0, 60, 0.0), (0.01, 9, 0.01)]
+)
+def test_training_has_the_rest_of_the_time_limit_and_a_quarter_at_least(
+    minutes: float, reserved: float, left: float
 ) -> None:
-    assert train.main([*flags, f"--fine-tune={both_checkpoint}", "--max-steps=1"]) == 0
-    assert weights.load(tmp_path / "run" / "best").directions == (("es", "en"), ("en", "es"))
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["pairs kept"] == [54, 120] * 2
+    assert training_limit(TrainConfig(max_minutes=minutes), reserved).max_minutes == left
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ class EvaluationRequest:
     guard: bool = False
     known: tuple[str, ...] = ()  # corpora; output words that are in none of them are counted
     columns: ColumnConfig = field(default_factory=ColumnConfig)
+    reversed_tests: bool = False  # `source` and `target` of the test sets mean the other direction
 
 
 def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
@@ -72,7 +73,7 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     systems = [system, baseline] if baseline else [system]
     langs = resolve_direction(systems, request.src_lang, request.tgt_lang)
     sets = [
-        read_set(spec, name, langs, request.limit, request.columns)
+        read_set(spec, name, langs, request.limit, request.columns, request.reversed_tests)
         for spec, name in zip(request.tests, names, strict=True)
     ]
     folder = _output_folder(request, system, names)
@@ -179,11 +180,18 @@ def read_set(
     langs: Direction,
     limit: int | None = None,
     columns: ColumnConfig = DEFAULT_COLUMNS,
+    is_reversed: bool = False,
 ) -> TestSet:
-    """Return a test set, or its first `limit` pairs, each side made one line."""
+    """Return a test set, or its first `limit` pairs, each side made one line.
+
+    One that is reversed is read as pairs of the other direction, whose sides are exchanged.
+    """
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")
-    pairs = list(itertools.islice(read_pairs(spec, *langs, config=columns), limit))
+    src_lang, tgt_lang = reversed(langs) if is_reversed else langs
+    pairs = list(itertools.islice(read_pairs(spec, src_lang, tgt_lang, config=columns), limit))
+    if is_reversed:
+        pairs = [(tgt, src) for src, tgt in pairs]
     if not pairs:
         raise UserError(f"expected at least one pair of sentences; the test set {spec} is empty")
     return TestSet(

@@ -7,20 +7,24 @@ the gain is kept, since a development set shows only part of what was forgotten.
 """
 
 import dataclasses
+import functools
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
 from transformer.checkpoint import initialize, weights
 from transformer.checkpoint.locate import MODEL_CARD, find_checkpoint, read_config, read_json
+from transformer.checkpoint.weights import Checkpoint
 from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import DropReason, dedup_text, drop_reason, normalize, text_hash
 from transformer.corpus.prepare import SKIP_BAD_HINT
 from transformer.corpus.prepared import Source
 from transformer.corpus.readers import BadRowError, BadRows, read_pairs, write_tsv
 from transformer.files import write_text
+from transformer.model import Transformer
 from transformer.training.run import BEST, LAST, StopReason
 from transformer.training.runtime import is_main_process
 from transformer.training.train import TrainRequest, TrainResult, evaluate_best, train
@@ -28,9 +32,13 @@ from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
 MIN_PAIRS, MAX_HELD_OUT = 20, 500  # own pairs; a tenth of them is held out
+MAX_SCORED = 200  # pairs of a set that BLEU before and after is measured on, the first ones
+MAX_VALIDATED = 50  # own development pairs that validations during training score
 SHARES = (0.25, 0.5, 0.75, 1.0)  # shares of the new weights to try, besides 0
 MIN_GAIN = 2 / 3  # fraction of the largest BLEU gain on own text that the chosen share must have
 EVAL_BATCH_TOKENS = 8192
+SAVED_BYTES = 40  # a parameter: `last` twice with its moments, `best` twice, in float32
+DISK_SPEED = 2e8  # bytes a second, checksums counted; a guess
 Scores = Mapping[str, float]  # BLEU by set
 logger = logging.getLogger(__name__)
 
@@ -49,12 +57,17 @@ class FineTuneRequest:
 
 
 def fine_tune(request: FineTuneRequest) -> TrainResult:
-    """Train, interpolate between old and new weights, and write the scores to the model card."""
-    run = request.run
+    """Train, interpolate between old and new weights, and write the scores to the model card.
+
+    `max_minutes` bounds all of it but the report of the test sets.
+    """
+    started, run = time.monotonic(), request.run
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")
     directions = read_config(find_checkpoint(run.init))[1]
     run = dataclasses.replace(run, langs=directions[0], both=len(directions) > 1)
+    if is_main_process():
+        logger.info("%s", _announcement(run))
     own = _own_pairs(run)
     if len(own) < MIN_PAIRS:
         raise UserError(f"expected at least {MIN_PAIRS} pairs of own text, got {len(own)}")
@@ -63,15 +76,81 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     mixed = [_weighted_source(spec, len(own), run) for spec in request.mix]
     result = train(
         dataclasses.replace(
-            run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general)
-        )
-    )
+            run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general),
+            max_dev_pairs=MAX_VALIDATED,
+        ),
+        functools.partial(_score_before, request, run, started),
+    )  # fmt: skip
     if result.stop_reason is StopReason.SIGNAL or not is_main_process():
         return result
     _finish(request, run, result)
     if not run.test:
         return result
     return evaluate_best(run, result, compare=str(run.init))
+
+
+def _announcement(run: TrainRequest) -> str:
+    """Return how long fine-tuning takes, in one line."""
+    config = run.config
+    if config.max_minutes:
+        limit = f"at most about {config.max_minutes:g} minutes in all, preparing and measuring too"
+    elif config.max_epochs or config.max_steps:
+        count = f"{config.max_steps} steps" if config.max_steps else f"{config.max_epochs} epochs"
+        limit = f"{count}, however long they take (--max-minutes bounds all)"
+    else:
+        limit = "until --patience ends it (--max-minutes bounds all)"
+    return f"fine-tuning: {limit}{'; then the report of --test' if run.test else ''}"
+
+
+def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -> float:
+    """Score the model before training; return the seconds that are not for training.
+
+    They are those since `started`, and an estimate of what comes after training. The outcome file
+    keeps both, so that a resumed run has the same limit.
+    """
+    path = run.output / OUTCOME
+    if path.exists():
+        return float(read_json(path).get("reserved_seconds", 0.0))
+    before = weights.load(run.init or LAST)
+    scores: dict[str, float] = {}
+    seconds: list[float] = []  # of the own text and the general text
+    for name, pairs in _validations(request, run, before).items():
+        since = time.monotonic()
+        scores |= _scores(before.model, name, pairs)
+        seconds.append(time.monotonic() - since)
+    now = time.monotonic()
+    n_bytes = SAVED_BYTES * sum(p.numel() for p in before.model.parameters())
+    # a share each, the last validation (with its loss about two) and the general text once
+    after = (len(SHARES) + 2) * seconds[0] + sum(seconds[1:]) + n_bytes / DISK_SPEED
+    reserved = now - started + after
+    logger.info("BLEU before: %s", ", ".join(f"{name} {bleu:.1f}" for name, bleu in scores.items()))
+    logger.info("preparing took %.1f minutes, measuring and saving at the end will take about %.1f",
+                (now - started) / 60, after / 60)  # fmt: skip
+    outcome = {"before": scores, "reserved_seconds": round(reserved, 1)}
+    write_text(path, json.dumps(outcome, indent=2) + "\n")
+    return reserved
+
+
+def _validations(
+    request: FineTuneRequest, run: TrainRequest, model: Checkpoint
+) -> dict[str, Validation]:
+    """Return the own and the general pairs that BLEU before and after is measured on."""
+    config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS, eval_pairs=MAX_SCORED)
+    sets = {"own": run.dev, "general": request.general}
+    return {
+        name: Validation(
+            [p for spec in specs for p in read_pairs(spec, *run.langs, config=run.corpus)]
+            [:MAX_SCORED],
+            model.tokenizer, model.directions, config,
+        )
+        for name, specs in sets.items() if specs
+    }  # fmt: skip
+
+
+def _scores(model: Transformer, name: str, pairs: Validation) -> dict[str, float]:
+    """Return BLEU of a set (`own`), and with several directions of each (`own es-en`)."""
+    scores = pairs.bleu_scores(model, "auto").items()
+    return {name + key.removeprefix("bleu"): score for key, score in scores}
 
 
 def _own_pairs(run: TrainRequest) -> list[SentencePair]:
@@ -111,28 +190,25 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
     """Write the best interpolation between old and new weights, unless it was written before."""
     path = run.output / OUTCOME
-    if path.exists() and read_json(path).get("step") == result.state.step:
+    outcome = read_json(path)
+    if outcome.get("step") == result.state.step:
         return
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
     start = initialize.initial_weights(before, after.tokenizer, after.model.config)
-    config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS)
-    sets = {
-        name: Validation(
-            [p for spec in specs for p in read_pairs(spec, *run.langs, config=run.corpus)],
-            after.tokenizer, after.directions, config,
-        )
-        for name, specs in (("own", run.dev), ("general", request.general)) if specs
-    }  # fmt: skip
+    sets = _validations(request, run, after)
     end = {name: tensor.clone() for name, tensor in after.model.state_dict().items()}
 
-    results: dict[float, Scores] = {}
-    for share in (0.0, *SHARES):
+    results: dict[float, dict[str, float]] = {0.0: outcome["before"]}
+    for share in SHARES:
         after.model.load_state_dict(interpolate(start, end, share))
-        results[share] = {n: dev.scores(after.model).get("bleu", 0.0) for n, dev in sets.items()}
-        line = ", ".join(f"{name} {bleu:.1f}" for name, bleu in results[share].items())
-        logger.info("BLEU with %3.0f %% of the new weights: %s", 100 * share, line)
+        results[share] = _scores(after.model, "own", sets["own"])
+        bleu = results[share]["own"]
+        logger.info("BLEU with %3.0f %% of the new weights: own %.1f", 100 * share, bleu)
     best = choose_share(results)
+    after.model.load_state_dict(interpolate(start, end, best))
+    if "general" in sets:
+        results[best] |= _scores(after.model, "general", sets["general"])
     gains = {name: (bleu, results[best][name]) for name, bleu in results[0.0].items()}
     if gains["own"][1] <= gains["own"][0]:
         logger.warning("the own text is translated no better than before: more of it may help")
@@ -141,10 +217,10 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
         run.output / BEST, interpolate(start, end, best), after.model.config, after.tokenizer,
         after.directions, card, ({}, dataclasses.asdict(result.state)),
     )  # fmt: skip
-    outcome = {"step": result.state.step, "share": best,
-               "before": results[0.0], "after": results[best]}  # fmt: skip
+    outcome |= {"step": result.state.step, "share": best, "after": results[best]}
     write_text(path, json.dumps(outcome, indent=2) + "\n")
-    line = ", ".join(f"{name} {old:.1f} -> {new:.1f}" for name, (old, new) in gains.items())
+    single = {name: gain for name, gain in gains.items() if " " in name} or gains
+    line = ", ".join(f"{name} {old:.1f} -> {new:.1f}" for name, (old, new) in single.items())
     logger.info("BLEU before and after: %s; %s", line, run.output / BEST)
 
 

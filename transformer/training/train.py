@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import itertools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from transformer.corpus.prepared import PreparedCorpus, PreparedFolder, Source, 
 from transformer.corpus.readers import HUB, format_tsv, read_pairs
 from transformer.files import lock_folder, write_text
 from transformer.training.run import BEST, RUN, StopReason, TrainingState, check_same_run
-from transformer.training.runtime import Accelerator, make_accelerator
+from transformer.training.runtime import Accelerator, make_accelerator, sum_over_processes
 from transformer.training.schedule import resolve_settings, tokens_per_epoch
 from transformer.training.trainer import Trainer
 
@@ -43,6 +43,7 @@ LATER_SETTINGS = (
     "pad_multiple",
 )  # fmt: skip
 PAPER_SCHEDULE = ("schedule", "paper")  # for the same reason not saved; other schedules are
+MIN_TRAINING = 1 / 4  # of the time limit, however long preparing and measuring take
 logger = logging.getLogger(__name__)
 
 
@@ -59,6 +60,7 @@ class TrainRequest:
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     held_out: tuple[str, ...] = ()  # further sets to keep out of the training data
+    max_dev_pairs: int | None = None  # of `dev` that validations score, the first ones; None: all
     langs: Direction = ("es", "en")
     both: bool = False  # one model for both directions
     output: Path
@@ -86,23 +88,24 @@ class TrainRequest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TrainResult:
-    """The outcome of training: why it stopped, its last state, the report of the test sets.
+    """The outcome of training: why it stopped, its last state, the test scores.
 
-    `stop_signal` names the signal that stopped this process, if any; `page` is the report's file.
+    `stop_signal` names the signal that stopped this process, if any; `reports` are those of the
+    test sets with the paths of their pages, one for each direction.
     """
 
     stop_reason: StopReason
     state: TrainingState
     stop_signal: str = ""
-    report: "Report | None" = None
-    page: Path | None = None
+    reports: tuple[tuple["Report", Path], ...] = ()
 
 
-def train(request: TrainRequest) -> TrainResult:
+def train(request: TrainRequest, reserve: Callable[[], float] | None = None) -> TrainResult:
     """Prepare the corpus, train or resume, draw the curves, and evaluate on the test sets.
 
-    If there are several processes, only the first one writes and logs. A UserError says what the
-    user can fix.
+    `reserve` is called on the main process once the corpus is prepared; it returns the seconds of
+    `max_minutes` that are needed outside of training. If there are several processes, only the
+    first one writes and logs. A UserError says what the user can fix.
     """
     config = request.config
     if not (config.max_steps or config.max_epochs or config.max_minutes or config.patience):
@@ -124,7 +127,8 @@ def train(request: TrainRequest) -> TrainResult:
         else:
             with accelerator.local_main_process_first():
                 data = _prepare_text(request, dev, model, initial)
-        return _train(request, model, initial, data, dev, accelerator)
+        scored = dev[: request.max_dev_pairs]
+        return _train(request, model, initial, data, scored, accelerator, reserve)
 
 
 def prepare_only(request: TrainRequest) -> None:
@@ -213,7 +217,7 @@ def _open_folder(
 
 def _train(
     request: TrainRequest, model: ModelConfig, initial: Checkpoint | None, data: PreparedCorpus,
-    dev: Sequence[SentencePair], accelerator: Accelerator,
+    dev: Sequence[SentencePair], accelerator: Accelerator, reserve: Callable[[], float] | None,
 ) -> TrainResult:  # fmt: skip
     """Train on a prepared corpus, in a locked folder; draw the curves and evaluate."""
     is_main = accelerator.is_main_process
@@ -223,6 +227,9 @@ def _train(
     config = resolve_settings(request.config, model, data, n_processes, saved, is_pretrained)
     if is_main:
         check_same_run(request.output, _run_settings(request, config, data, model))
+    if reserve:
+        (seconds,) = sum_over_processes(accelerator, reserve() if is_main else 0.0)
+        config = training_limit(config, seconds)
     trainer = Trainer(request.output, model, config, data, dev, request.directions, accelerator)
     if initial:
         from transformer.checkpoint import initialize
@@ -246,17 +253,30 @@ def _train(
     return result
 
 
+def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
+    """Return the settings with `max_minutes` less the reserved seconds, but a quarter at least."""
+    if not config.max_minutes:
+        return config
+    minutes = max(config.max_minutes - reserved / 60, MIN_TRAINING * config.max_minutes)
+    return dataclasses.replace(config, max_minutes=max(0.01, round(minutes, 2)))
+
+
 def evaluate_best(
     request: TrainRequest, result: TrainResult, compare: str | None = None
 ) -> TrainResult:
-    """Evaluate the best checkpoint, against model `compare`; return the result with the report."""
+    """Evaluate the best checkpoint in each direction, against model `compare`; add the reports."""
     from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
-    best, tests, columns = str(request.output / BEST), request.test, request.corpus
-    report, folder = evaluate(
-        EvaluationRequest(model=best, tests=tests, compare=compare, columns=columns)
-    )
-    return dataclasses.replace(result, report=report, page=folder / PAGE_NAME)
+    best = request.output / BEST
+    reports = []
+    for langs in request.directions:
+        report, folder = evaluate(EvaluationRequest(
+            model=str(best), tests=request.test, compare=compare, columns=request.corpus,
+            src_lang=langs[0], tgt_lang=langs[1], reversed_tests=langs != request.langs,
+            output=str(best / "evaluation" / "-".join(langs)) if request.both else None,
+        ))  # fmt: skip
+        reports.append((report, folder / PAGE_NAME))
+    return dataclasses.replace(result, reports=tuple(reports))
 
 
 def _load_model(request: TrainRequest) -> tuple[Checkpoint | None, ModelConfig]:

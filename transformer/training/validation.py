@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from transformer.config import PAD_ID, Direction, SentencePair, TrainConfig, UserError
+from transformer.config import PAD_ID, ComputeType, Direction, SentencePair, TrainConfig, UserError
 from transformer.corpus import batching
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
@@ -72,28 +72,31 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """Return `loss` on all pairs and `bleu` of greedy translations of the first ones.
+        """Return `loss` on all pairs and the `bleu` of `bleu_scores` in float32."""
+        return {"loss": self.loss(model), **self.bleu_scores(model, "float32")}
+
+    def bleu_scores(self, model: Transformer, compute_type: ComputeType) -> dict[str, float]:
+        """Return `bleu` of greedy translations of the first pairs, if any; update `examples`.
 
         With several directions `bleu` is the mean over them, and `bleu es-en` the BLEU of one.
         """
         from transformer.evaluation.metrics import bleu
         from transformer.translation.translator import Translator
 
-        scores = {"loss": self.loss(model)}
         by_direction: dict[str, float] = {}
         self.examples = []
         for langs, pairs in self.to_translate.items():
             if not pairs:
-                return scores
+                return {}
             sources, references = zip(*pairs, strict=True)
             translator = Translator.from_model(
-                model, self.tokenizer, langs, "float32", self.directions
+                model, self.tokenizer, langs, compute_type, self.directions
             )
             results = translator.translate(sources)
             texts = [result.text for result in results]
             by_direction["-".join(langs)] = bleu(texts, references)
             self.examples += [(sources[i], texts[i]) for i in example_rows(sources)]
-        scores["bleu"] = sum(by_direction.values()) / len(by_direction)
+        scores = {"bleu": sum(by_direction.values()) / len(by_direction)}
         if len(by_direction) > 1:
             scores |= {f"bleu {name}": score for name, score in by_direction.items()}
         return scores

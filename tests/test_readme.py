@@ -8,6 +8,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -70,7 +72,7 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
 SHOWN = [
     (c.rpartition("&& ")[2], lines)
     for c, lines in commands()
-    if lines and re.search(r"\btranslate( |$)", c) and "translate serve" not in c
+    if lines and re.search(r"^(?!curl).*\btranslate( |$)", c) and "translate serve" not in c
 ]
 
 
@@ -84,10 +86,12 @@ def test_the_readme_shows_some_translations() -> None:
     assert len(SHOWN) >= 3
 
 
-def test_the_server_says_its_address_as_shown() -> None:
+def test_the_server_says_its_address_and_answers_as_shown() -> None:
     ((command, lines),) = [
         (c, lines) for c, lines in commands() if "translate serve" in c and lines
     ]
+    ((request, answer),) = [(c, lines) for c, lines in commands() if c.startswith("curl ")]
+    fields = re.findall(r'-d (\w+)="?(.*?)"? (?=-d|http)', request)
     started = subprocess.Popen(
         ["bash", "-c", f"exec {typed(command)} --port 0"],
         cwd=ROOT,
@@ -98,8 +102,15 @@ def test_the_server_says_its_address_as_shown() -> None:
     with started:
         assert started.stderr is not None
         line = started.stderr.readline()
+        address = line.split()[-1]
+        with urllib.request.urlopen(
+            f"{address}translate", urllib.parse.urlencode(fields).encode(), timeout=60
+        ) as reply:
+            answered = reply.read().decode()
         started.terminate()
     assert [re.sub(r":\d+/$", ":5000/", line.strip())] == lines
+    assert len(fields) == 3
+    assert [answered] == answer
 
 
 HELPS = """
@@ -198,6 +209,33 @@ def test_the_readme_is_short(name: str) -> None:
     assert not re.findall(
         r"commit|\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7}\b", re.sub(r"and\ncommit", "", text)
     )
+
+
+def test_figures_of_others_are_the_published_ones() -> None:
+    rows = (ROOT / "data" / "published.tsv").read_text(encoding="utf-8").splitlines()
+    published = {tuple(row.split("\t")[:3]): row.split("\t")[3] for row in rows}
+    head, *_ = re.findall(r"^\| test set \|.*$", README, re.MULTILINE)
+    systems = [cell.strip() for cell in head.split("|")[6:-1]]
+    shown = re.findall(
+        r"^\| (newstest2013|Tatoeba) .*? (es-en|en-es) (.*)\|$", README, re.MULTILINE
+    )
+    assert (len(systems), len(shown)) == (2, 4)
+    for test_set, direction, cells in shown:
+        name = {"Tatoeba": "tatoeba-challenge-test"}.get(test_set, test_set)
+        for system, cell in zip(systems, cells.split("|")[3:], strict=True):
+            figure = published.get((direction, name, system), "")
+            assert (cell.split() or [""])[0] == figure
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_git_ignores_what_the_commands_write_and_read_beside_the_code() -> None:
+    options = r"(?:-[io]|--(?:attention|output|train|dev|test|fine-tune)) ([^\s-]\S*)"
+    named = {path for command, _ in commands() for path in re.findall(options, command)}
+    written = {path for path in named if not (ROOT / path).exists()} - {"checkpoints/both"}
+    assert {"map.svg", "my.tsv", "translated/", "checkpoints/mine"} <= written
+    paths = [*written, "evaluation/test/report.json"]  # of a released model
+    done = subprocess.run(["git", "check-ignore", *paths], cwd=ROOT, capture_output=True, text=True)
+    assert {*done.stdout.splitlines()} == {*paths}
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

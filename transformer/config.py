@@ -267,8 +267,8 @@ class TrainConfig(NoiseConfig):
     max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
     max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
     max_minutes: float = option(
-        0.0, "stop after this many minutes, over all starts, with --fine-tune of all that it does; "
-        "0: no limit"
+        0.0, "stop after this many minutes of training, over all starts; with --fine-tune the "
+        "limit includes preparing and measuring; 0: no limit"
     )  # fmt: skip
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")

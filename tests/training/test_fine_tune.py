@@ -100,7 +100,7 @@ def test_the_time_limit_holds_for_preparing_and_measuring_too(
     run, measure = tmp_path / "run", Validation.bleu_scores
 
     def slow(*args: Any) -> dict[str, float]:
-        time.sleep(0.2)
+        time.sleep(0.7)
         return measure(*args)
 
     monkeypatch.setattr(Validation, "bleu_scores", slow)
@@ -108,10 +108,11 @@ def test_the_time_limit_holds_for_preparing_and_measuring_too(
     assert train.main([*flags, *minutes]) == 0
     assert "fine-tuning: at most about 0.1 minutes in all" in caplog.messages[0]
     reserved = json.loads((run / "fine-tuning.json").read_text())["reserved_seconds"]
-    assert reserved > 9 * 0.2  # own and general text at the start, seven more at the end
+    assert reserved > 9 * 0.7  # own and general text at the start, seven more at the end
     trained = json.loads((run / "last" / "training.json").read_text())["seconds"]
     limit = training_limit(TrainConfig(max_minutes=0.1), reserved).max_minutes
-    assert 0.025 <= limit < 0.1
+    assert limit in (0.02, 0.03)  # a quarter
+    assert "0.1 minutes are too few on this machine now: it will take about" in caplog.text
     assert trained < 60 * 0.1
     assert f"within {limit:g} minutes" in caplog.text or f"reached {limit:g} minutes" in caplog.text
 

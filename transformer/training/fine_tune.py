@@ -27,7 +27,13 @@ from transformer.files import write_text
 from transformer.model import Transformer
 from transformer.training.run import BEST, LAST, StopReason
 from transformer.training.runtime import is_main_process
-from transformer.training.train import TrainRequest, TrainResult, evaluate_best, train
+from transformer.training.train import (
+    TrainRequest,
+    TrainResult,
+    evaluate_best,
+    train,
+    training_limit,
+)
 from transformer.training.validation import Validation
 
 HELD_OUT, OUTCOME = "held-out.tsv", "fine-tuning.json"
@@ -126,6 +132,11 @@ def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -
     logger.info("BLEU before: %s", ", ".join(f"{name} {bleu:.1f}" for name, bleu in scores.items()))
     logger.info("preparing took %.1f minutes, measuring and saving at the end will take about %.1f",
                 (now - started) / 60, after / 60)  # fmt: skip
+    limit = run.config.max_minutes
+    total = reserved / 60 + training_limit(run.config, reserved).max_minutes
+    if limit and total > 1.05 * limit:
+        logger.warning("%g minutes are too few on this machine now: it will take about %.1f in all",
+                       limit, total)  # fmt: skip
     outcome = {"before": scores, "reserved_seconds": round(reserved, 1)}
     write_text(path, json.dumps(outcome, indent=2) + "\n")
     return reserved

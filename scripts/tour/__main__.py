@@ -2,7 +2,7 @@
 
     python -m scripts.tour                  transformer/serving/tour/es.html and en.html
 
-Fourteen stops and a walk of one sentence through the released model, with the lines of the source
+Sixteen stops and a walk of one sentence through the released model, with the lines of the source
 that compute it and numbers that this run computed. What has to be trained or timed (stops 8, 13
 and 14, some fifteen minutes of one core) is cached in results.json and used again as long as its
 settings are the same; a new model or a changed text takes seconds.

@@ -1,6 +1,7 @@
 """Everything that the templates show, by the names that they use."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,19 @@ from markupsafe import Markup
 
 from scripts.tour import comparison, cost, digits, lessons, page, recall, trained_model, walk
 from scripts.tour.recurrent import Recurrent
+from scripts.tour.training import bleu_counts, bleu_example, teacher_forcing
 from transformer import model as network
 from transformer.checkpoint.locate import WEIGHTS, find_checkpoint
+from transformer.corpus import batching
 from transformer.corpus.readers import read_pairs
 from transformer.decoding import search
 from transformer.explain import trace as insight
+from transformer.training.trainer import Trainer
 from transformer.translation.directions import load
 from transformer.translation.translator import Translator
 
 LANGS = ("es", "en")
+CURVE = Path(__file__).with_name("curve.json")  # of the run that trained the released model
 N_TEXTS = 200  # of the development set, for the units of stop 10
 
 
@@ -47,6 +52,10 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
         "off": trained_model.ablations(translator, walked),
         "units": trained_model.units(translator, walked, texts),
         "stepped": insight.trace(translator, trained_model.STEPS_SENTENCE),
+        "tree": trained_model.beam_tree(translator),
+        "taught": teacher_forcing(translator),
+        "curve": json.loads(CURVE.read_text(encoding="utf-8")),
+        "scored": bleu_example(translator),
         "looks": trained_model.attention_examples(translator),
         "counted": {length: cost.count_multiplications(length) for length in cost.LENGTHS},
         "break_even": cost.break_even(),
@@ -76,11 +85,17 @@ def code_snippets() -> dict[str, Markup]:
         "stack": [(network.Transformer.encode, "def", ""), (network.sinusoids, "positions =", "")],
         "parts": [(network.Residual.forward, "def", ""), (network.FeedForward.forward, "def", "")],
         "steps": [(search.greedy_search, "while True", "tokens = torch.cat")],
+        "beam": [(search._select_beams, "for place,", "alive.append")],
         "maps": [
             (many.weights, "def", ""),
             (insight._record_attention, "def watch", "return module"),
         ],
         "cost": [(cost.count_multiplications, "return", "")],
+        "training": [
+            (batching.collate, "tgt_out =", "tgt_in="),
+            (Trainer.optimizer_step, "norm =", "zero_grad"),
+        ],
+        "bleu": [(bleu_counts, "rows =", "mean =")],
         "race": [(recall.Reader.forward, "def", "")],
     }
     return {

@@ -10,13 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
 
 from scripts.tour import lessons
 from scripts.tour.walk import FOLLOWED, find_word
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, model_config
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, model_config
+from transformer.decoding import search
 from transformer.decoding.search import greedy_search
 from transformer.explain.trace import Trace, best_alignment_layer, trace
 from transformer.model import EncoderLayer, Transformer, source_batch
@@ -27,6 +29,7 @@ from transformer.translation.translator import Translator
 EXAMPLE = "El animal no cruzó la calle porque estaba demasiado cansado."
 FORCED_TRANSLATION = "The animal didn't cross the street because it was too tired."
 STEPS_SENTENCE = "¿Dónde está la biblioteca?"
+BEAM_SENTENCE, BEAM_SIZE = "Acabo de comer.", 2
 PAPER_VOCABULARY = 37_000
 PAPER_MILLIONS = {"base": 65, "big": 213}  # its table 3
 KINDS = ("embedding", "self_attention", "cross_attention", "feed_forward", "norm")
@@ -219,6 +222,54 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
         pieces = translator.tokenizer.pieces(list(best))
         shown.append((unit, float(own[unit]), list(zip(pieces, best.values(), strict=True))))
     return {"texts": len(texts), "awake": float((values > 0).float().mean()), "units": shown}
+
+
+@torch.inference_mode()
+def beam_tree(translator: Translator) -> dict[str, Any]:
+    """Compute stop 11: search by beams; 2 x BEAM_SIZE candidates at each step.
+
+    Of each: its piece, the sum of the log-probabilities up to it, that divided by the length
+    penalty, the place of its parent among
+    the candidates of the step before, whether it is kept, ended or pruned, and whether it belongs
+    to the results of beam search and of greedy search.
+    """
+    model, tokenizer = translator.model, translator.tokenizer
+    src, config = (
+        source_batch([translator.source_ids(BEAM_SENTENCE)]),
+        DecodeConfig(beam_size=BEAM_SIZE),
+    )
+    rounds: list[tuple[Any, ...]] = []
+    select_beams = search._select_beams
+
+    def watch(finished: Any, tokens: Any, candidates: Any, config: Any) -> Any:
+        places, going = select_beams(finished, tokens, candidates, config)
+        scores, parents, chosen = (c[0].tolist() for c in candidates)
+        rounds.append((tokens[:, 1:].tolist(), scores, parents, chosen, places[0] * going[0]))
+        return places, going
+
+    with mock.patch.object(search, "_select_beams", watch):
+        ((best, *_),) = search.beam_search(model, src, config)
+    (greedy,) = greedy_search(model, src)
+    ends = {"beam": (*best.ids, EOS_ID), "greedy": (*greedy.ids, EOS_ID)}
+    steps, before = [], [0]  # the places of the beams among the candidates of the step before
+    for history, scores, parents, chosen, kept in rounds:
+        rows = []
+        for place, (score, parent, token) in enumerate(zip(scores, parents, chosen, strict=True)):
+            path = (*history[parent], token)
+            ended = token == EOS_ID and place < BEAM_SIZE
+            rows.append({
+                "piece": tokenizer.pieces([token])[0],
+                "score": score,
+                "parent": before[parent],
+                "final": score / search.length_penalty(len(path), config.alpha),
+                "state": "ended" if ended else "kept" if place in kept else "pruned",
+                **{name: path == ids[: len(path)] for name, ids in ends.items()},
+            })  # fmt: skip
+        steps.append(rows)
+        before = kept
+    results = {"beam": tokenizer.decode(best.ids), "greedy": tokenizer.decode(greedy.ids)}
+    shown = {"source": BEAM_SENTENCE, "size": BEAM_SIZE, "alpha": config.alpha, "steps": steps}
+    return {**shown, **results}
 
 
 def attention_examples(translator: Translator) -> dict[str, Any]:

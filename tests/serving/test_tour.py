@@ -181,12 +181,42 @@ def test_the_other_language_opens_at_the_same_place(open_tour: Callable[..., Any
 def test_answers_unfold(open_tour: Callable[..., Any]) -> None:
     page = open_tour("es")
     exercises = page.locator("details.exercise")
-    assert exercises.count() == 14
+    assert exercises.count() == 16
     answer = exercises.first.locator("div")
     playwright.expect(answer).to_be_hidden()
     exercises.first.locator("summary").focus()
     page.keyboard.press("Enter")
     playwright.expect(answer).to_be_visible()
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_on_a_phone_letters_can_be_read_and_boxes_say_that_they_scroll(
+    open_tour: Callable[..., Any], lang: str
+) -> None:
+    page = open_tour(lang, as_file=True, viewport={"width": 320, "height": 700})
+    page.evaluate("document.querySelectorAll('[hidden], details').forEach((one) => {"
+                  " one.hidden = false; one.open = true; })")  # fmt: skip
+    page.evaluate("mark()")
+    sizes = page.locator("svg text").evaluate_all(
+        "all => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
+        " * text.getScreenCTM().a)"
+    )
+    assert min(size for size in sizes if size > 0) >= 10.99
+    box = page.locator("#stop-11 .scroll:has(.tree)")
+    sign = "box => getComputedStyle(box, '::before').content.includes('↔')"
+    assert box.evaluate(sign)
+    assert box.evaluate("box => box.classList.contains('more')")
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    wait_until(page, "!document.querySelector('.scroll:has(.tree)').classList.contains('more')")
+    assert not page.locator("#stop-3 .scroll:has(.matrix)").first.evaluate(sign)
+
+
+def test_the_contents_say_where_one_is(open_tour: Callable[..., Any]) -> None:
+    page = open_tour("en", viewport={"width": 1400, "height": 800})
+    page.evaluate("location.hash = '#stop-9'")
+    see(page, "#progress").to_have_text(re.compile(r"\b9/16\b"))
+    see(page, "#contents [aria-current]").to_have_attribute("href", "#stop-9")
+    assert page.locator("#contents").bounding_box()["y"] == 0  # beside the text, wherever it is
 
 
 def test_without_a_script_all_is_there(browser: Any) -> None:

@@ -17,8 +17,17 @@ if (location.protocol.startsWith("http")) document.getElementById("home").hidden
 let place = location.hash;
 addEventListener("scroll", () => {
   const passed = all("main > section").filter((section) => section.getBoundingClientRect().top < innerHeight / 2);
+  const before = place;
   place = passed.length ? `#${passed.at(-1).id}` : "";
+  if (place !== before) progress();
 }, { passive: true });
+progress();
+function progress() {
+  const stop = /^#stop-(\d+)$/.exec(place);
+  document.getElementById("progress").textContent = stop ? ` ${stop[1]}/${all(".stop").length}` : "";
+  for (const link of all("#contents a"))
+    link.hash === place ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+}
 for (const link of all(".top [hreflang]"))
   link.addEventListener("click", () => { link.hash = place === "#walk" ? current() : place; });
 
@@ -144,16 +153,25 @@ function choose(button) {
   else line.textContent = `${name}: ${button.querySelector(".role").textContent}`;
 }
 
-// What scrolls sideways can be scrolled by keyboard.
+// What scrolls sideways says so, and can be scrolled by keyboard.
 function mark() {
   for (const box of all(".scroll")) {
-    if (box.scrollWidth > box.clientWidth && !box.querySelector("[tabindex]")) box.tabIndex = 0;
+    const wide = box.scrollWidth > box.clientWidth;
+    box.classList.toggle("wide", wide);
+    fade(box);
+    if (wide && !box.querySelector("[tabindex]")) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
+}
+
+function fade(box) {
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
 }
 
 all("[data-heat]").forEach(answer);
 for (const button of all(".head")) button.addEventListener("click", () => choose(button));
 begin();
 addEventListener("resize", mark);
+addEventListener("toggle", mark, { capture: true });
+addEventListener("scroll", ({ target }) => target.classList?.contains("scroll") && fade(target), { capture: true, passive: true });
 mark();

@@ -26,6 +26,22 @@ from transformer.text.sentences import split_sentences
         ),
         ("es", "1 cda de sal, 10 % dto. hoy", "1 cucharada de sal, 10 % descuento hoy"),
         ("fr", "pág. 12", "pág. 12"),
+        ("en", "On Mon, Mar 4, 2024", "On Monday, March 4, 2024"),
+        (
+            "en",
+            "12 Jan 2024, Sat 3 Feb, I sat. Jan came.",
+            "12 January 2024, Saturday 3 Feb, I sat. Jan came.",
+        ),
+        (
+            "es",
+            "lun, 4 mar 2024, a orillas del mar",
+            "lunes, 4 de marzo de 2024, a orillas del mar",
+        ),
+        (
+            "es",
+            "El 5 may 1990 nació; el 6 may a las 18:00.",
+            "El 5 de mayo de 1990 nació; el 6 de mayo a las 18:00.",
+        ),
     ],
 )
 def test_abbreviations_are_spelt_out(lang: str, text: str, expected: str) -> None:

@@ -50,6 +50,23 @@ _PATTERNS = {
     ]
     for lang, groups in _EXPANSIONS.items()
 }
+# In dates months and days need no dot: 12 Mar 2024, Mon, Mar 4; 12 mar 2024, lun, 4 mar.
+_MONTHS = {"es": "ene|feb|mar|abr|may|jun|jul|ago|sept?|oct|nov|dic",
+           "en": "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"}  # fmt: skip
+_DATES = {
+    "es": re.compile(
+        rf"\b(?P<day>lun|mar|mié|jue|vie|sáb|dom)(?=,?\s\d\d?\s(?:de\s)?(?:{_MONTHS['es']}))"
+        rf"|(?<=\d)\s(?P<month>{_MONTHS['es']})(?:\s(?P<year>\d{{4}})\b|(?=,?\sa\slas?\s))"
+    ),
+    "en": re.compile(
+        rf"\b(?P<day>Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?=,?\s(?:\d\d?\s)?(?:{_MONTHS['en']})\b)"
+        rf"|\b(?P<month>{_MONTHS['en']})(?=\s\d\d?(?:st|nd|rd|th)?\b(?!:))"
+        rf"|(?<=\d\s)(?P<after>{_MONTHS['en']})(?=\s\d{{4}}\b)"
+    ),
+}
+_DIGIT = re.compile(r"\d")
+_DATE_WORDS = {lang: {**groups[3], **{"es": {"mar": "marzo", "may": "mayo"}, "en": {}}[lang]}
+               for lang, groups in _EXPANSIONS.items()}  # fmt: skip
 ABBREVIATIONS = frozenset(
     form for groups in _EXPANSIONS.values() for words in (*groups[:2], groups[3])
     for word in words for form in (word, capitalize_first(word))
@@ -77,7 +94,17 @@ def expand_abbreviations(text: str, lang: str) -> str:
     patterns = _PATTERNS.get(lang, [])  # the last one needs no dot
     for pattern, words in patterns if "." in text else patterns[-1:]:
         text = pattern.sub(functools.partial(_expand, words), text)
+    if lang in _DATES and _DIGIT.search(text):
+        text = _DATES[lang].sub(functools.partial(_expand_date, _DATE_WORDS[lang]), text)
     return text
+
+
+def _expand_date(words: Mapping[str, str], found: re.Match[str]) -> str:
+    """Return the word of a day or month; in Spanish "12 mar 2024" is "12 de marzo de 2024"."""
+    short = found[found.lastgroup or 0] if found.lastgroup != "year" else found["month"]
+    if found[0][0].isspace():
+        return f" de {words[short]}" + (f" de {found['year']}" if found["year"] else "")
+    return "martes" if found["day"] == "mar" else words[short]
 
 
 def _expand(words: Mapping[str, str], found: re.Match[str]) -> str:

@@ -23,6 +23,7 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
     "code": matching(r"`[a-z =.-]{1,12}`"),
     "tag": matching(r'</?[a-z]{1,6}>|<a href="[a-z]{1,9}">|<[0-9]{1,2}/>'),
     "stamp": matching(r"[01][0-9]:[0-5][0-9]:[0-5][0-9] \+0[0-9]00"),
+    "time_zone": matching(r"UTC[+-][1-9]|GMT"),
     "address": matching(r"(?:Calle|Avenida) [A-Z][a-z]{3,6}, [1-9][0-9]"),
     "mailbox": matching(r"[A-Z][a-z]{2,6} <[a-z]{2,8}@[a-z]{2,8}\.com>"),
     "colour": matching(r"\x1b\[(?:0|3[0-7]|1;3[0-7])m"),
@@ -58,6 +59,7 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
     "placeholder": matching(
         r"%[a-z]{2,9}%|%[1-9]\$s|\{[a-z_]{1,9}\}|\$\{[a-z.]{1,9}\}|:[a-z]{2,9}|\[\[[a-z]{1,9}\]\]"
         r"|__[A-Z]{2,8}__|\{\{< [a-z]{1,9} >\}\}|\*\|[A-Z]{2,9}\|\*|\$[A-Z]{2,4}"
+        r"|\{[a-z]{1,9}, (?:number|date), [a-z]{2,8}\}"
     ),
     "link": matching(r"\[\[(?:File:)?[A-Za-z ]{1,9}[a-z]\|(?:thumb\|)?"),
     "board": matching(
@@ -67,13 +69,15 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
     "rank": matching(r">{2,4}"),
     "hashtag": matching(r"#[A-Z][a-z]{1,6}[A-Z][a-z]{1,6}|#[a-z]{2,9}|#caf\u00e9[0-9]?"),
     "mention": matching(r"@[a-z]{2,8}(?:_[a-z]{1,5})?(?:@[a-z]{2,8}\.[a-z]{2,4})?|[ru]/[a-z]{3,9}"),
-    "emoji": matching(r":[a-z]{2,9}(?:_[a-z]{1,5})?:"),
+    "emoji": matching(r":[a-z]{2,9}(?:_[a-z]{1,5})?:(?::[a-z]{3}:)?"),
     "language": matching(r"[A-Z]#|C\+\+|[a-z]{2,5}::[A-Za-z]{2,8}"),
     "email": matching(r"[a-z]{2,8}@[a-z]{2,8}\.(?:com|org|es)"),
-    "doi": matching(r"10\.[0-9]{4,5}/[a-z]{2,6}[0-9]{1,4}"),
+    "doi": matching(r"10\.[0-9]{4,5}/[a-z]{2,6}[0-9]{1,4}|arXiv:[0-9]{4}\.[0-9]{5}v[1-9]"),
     "host": matching(r"2001:db8::[0-9a-f]{1,4}|(?:[0-9A-F]{2}:){5}[0-9A-F]{2}|fe80::1(?:/64)?"),
     "media_type": matching(r"(?:image|application|text)/[a-z]{2,5}(?:\+xml)?|UTF-8|ISO-8859-[0-9]"),
-    "option": matching(r"\[-[a-z]\]|\[--[a-z]{3,9}\]|--[a-z]{3,9}(?:-[a-z]{2,5})?"),
+    "option": matching(
+        r"\[-[a-z]\]|\[--[a-z]{3,9}\]|--[a-z]{3,9}(?:-[a-z]{2,5})?|\"[a-z]{2}\": true"
+    ),
     "url": matching(r"https://[a-z]{2,8}\.org/[a-z]{1,9}|[a-z]{2,8}\.(?:pdf|docx)|/usr/[a-z]{2,8}"),
     "token": matching(r"[0-9a-f]{8}-[0-9]{4}-4[0-9]{3}-a[0-9]{3}-[0-9]{12}"),
     "blank": matching(r"_{4,8}|\.{5,8}"),
@@ -108,6 +112,7 @@ def test_a_mark_is_found_whole_in_any_sentence(kind: str, data: st.DataObject) -
         "const name = user.name;",
         "return a + b;",
         "print(name);",
+        'print("Hello world")',
         "def area(width, height):",
         "import java.util.List;",
         "} else {",
@@ -179,3 +184,16 @@ def test_the_sign_of_a_key_is_found_in_a_label_alone(label: str, place: int) -> 
     assert [span.start for span in find_protected(label)] == [place] * (place >= 0)
     assert find_protected(f"{label} {'palabra ' * 9}") == ()
     assert is_accelerator(label[place]) == (place >= 0)
+
+
+def test_the_signs_of_a_heading_of_a_wiki_are_marks() -> None:
+    found = [span[:2] for span in find_protected("== Vida y obra ==")]
+    assert found == [(0, 2), (15, 17)]
+    assert is_markup("==")
+    assert find_protected("a == b") == ()
+
+
+def test_an_address_ends_before_a_space_and_a_mailbox_begins_behind_a_time() -> None:
+    text = "At 3:15 PM Bob Smith <bob@x.org>, 5 Pine Avenue NW, or 7 Pine Avenue now."
+    kept = {text[span.start : span.end] for span in find_protected(text) if span.kind != "number"}
+    assert kept == {"Bob Smith <bob@x.org>", "5 Pine Avenue NW", "7 Pine Avenue"}

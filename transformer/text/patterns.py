@@ -43,7 +43,7 @@ _MEDIA_TYPES = "application|audio|font|image|message|model|multipart|text|video"
 _NAME = r"(?:[A-ZÀ-Þ][\w'’-]*+)"
 # Ann Example <ann@example.com>, "Li, Bo" <bo@example.com>
 _MAILBOX = (
-    rf'(?:"[^"<>\n]{{1,60}}+"\s|{_NAME}\.?(?:,?\s(?:del?|la|v[ao]n|{_NAME}\.?)){{0,4}}+\s)?'
+    rf'(?:"[^"<>\n]{{1,60}}+"\s|(?![AP]M\s){_NAME}\.?(?:,?\s(?:del?|la|v[ao]n|{_NAME}\.?)){{0,4}}+\s)?'
     r"<[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+>"
 )
 _DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"
@@ -65,7 +65,7 @@ _TOWN = (  # with what a post office sorts by
 )
 _POSTAL_ADDRESS = (
     rf"(?<![\w.,])\d{{1,5}}[A-Z]?\s(?:{_NAME}\s){{1,3}}(?:{_STREETS_EN})\b"
-    rf"(?:\.(?=,|\s[a-z]))?(?:,\s(?:Apt|Suite|Unit|Flat)\.?\s\w+)?{_TOWN}"
+    rf"(?:\s(?:[NS][EW]?|[EW])\b)?(?:\.(?=,|\s[a-z]))?(?:,\s(?:Apt|Suite|Unit|Flat)\.?\s\w+)?{_TOWN}"
     rf"|(?<!\w)(?i:{_STREETS_ES})\s?(?:(?:del?|las?|los|el|y)\s){{0,2}}{_NAME}"
     rf"(?:\s(?:del?|las?|los|y|{_NAME})){{0,5}},?\s(?:n\.?º\s?)?(?:\d{{1,4}}(?![\d/.]\d)|s/n)\b"
     r"(?:,\s\d{1,2}\.?[ºª](?:\s(?:[A-Z]|izda?\.|dcha\.)(?!\w))?)?"
@@ -93,7 +93,7 @@ PATTERNS = {
     "statement": r"(?m:^)[ \t]*+(?:(?:if|for|while|switch|catch)\s?\("
     r"(?=[^\n]*[<>=!&|;:{])[^\n]++(?<=[;{})])"
     r"|(?:const|let|var|int|float|double|auto|string|bool)\s\w++\s?=[^\n]++|return\b[^;\n]{0,80}+;"
-    r"|[A-Za-z_][\w.]*+\([^()\n]*+\)\s?[;{]|(?:def|function|func|fn|class)\s\w++\([^\n]*+"
+    r"|[A-Za-z_][\w.]*+\((?:[^()\n]*+\)\s?[;{]|(?:[\"'][^()\n]*+(?<=[\"']))?\))|(?:def|function|func|fn|class)\s\w++\([^\n]*+"
     r"|import\s[\w.{},* '\"]{1,99}+;|\}\s?(?:else\s?\{)?)[ \t]*+(?m:$)",
     # a line of a shell
     "shell": rf"(?m:^)[ \t]*+(?:\$\s(?:cd|echo|cat|sudo|{_COMMANDS})\s[^\n]++"
@@ -119,7 +119,9 @@ PATTERNS = {
     rf"(?:[ T]'?T?'?(?:{_CLOCK}|{_YEAR}))?(?:\s[aA])?(?!\w)"
     rf"|(?<!\w)(?:E{{3,4}},\s)?(?:[dD]{{1,2}}\sM{{3,4}}|M{{3,4}}\s[dD]{{1,2}}),?\s{_YEAR}(?!\w)",
     # {name}, %s, %name%, ${x}, $name, $AAPL, :name, *|NAME|*, __NAME__, [[name]], Ctrl+C
-    "placeholder": r"\{\{[^{}\n]{1,200}+\}\}|[$\#%]\{[^{}\n]{1,80}+\}|\{[\w.:,!\[\]%+-]{0,40}+\}"
+    "placeholder": r"\{\{[^{}\n]{1,200}+\}\}|[$\#%]\{[^{}\n]{1,80}+\}"
+    r"|\{\s?[\w.-]{1,40}+\s?,\s?(?:number|date|time|spellout|ordinal|duration)\b[^{}\n]{0,80}+\}"
+    r"|\{[\w.:,!\[\]%+-]{0,40}+\}"
     r"|(?<![\d%])%(?:\(\w{1,60}+\)|\d{1,2}\$)?[-+0\#]{0,2}\d{0,3}(?:\.\d{1,2})?l{0,2}"
     r"[sdiufgxXc@](?!\w)|(?<![\w%])%[A-Za-z_][\w.-]{0,40}+%(?!\w)"
     r"|(?<!\w)(?:Ctrl|Alt|Cmd|Shift|Mayús|Win|Fn)(?:\s?\+\s?\w{1,10}+)++"
@@ -136,26 +138,30 @@ PATTERNS = {
     "emphasis": r"(?<![\w*_='])(?P<mark>\*{1,3}+|_{1,2}+|==|'{2,5}+)"
     r"(?=[^\W_]|[¿¡(«“\"])"
     r"(?=[^\n]{1,300}?(?<=[^\W_]|[.,:;!?…)»”\"])(?P<end>(?P=mark))(?![\w*_=']))",
-    # who speaks or is quoted: >>; a row of #; *note; ...that he left
-    "rank": r">{2,}+|<{2,}+|\#{2,}+|(?m:^)(?:\*++(?=\w)|(?:\.{2,4}+|…)(?=\s?\w))",
+    # who speaks or is quoted: >>; a row of #; *note; ...that he left; == History ==
+    "rank": r">{2,}+|<{2,}+|\#{2,}+|(?m:^)(?:\*++(?=\w)|(?:\.{2,4}+|…)(?=\s?\w))"
+    r"|(?m:^)={2,6}+(?=\s)|(?<=\s)={2,6}+(?=\s*+(?m:$))",
     # #café, #GoodCoffee, #fff
     "hashtag": r"(?<![\w&/\#])\#(?=\d*+[^\W\d])\w++",
     # @name, @name@host, r/spain, u/name
     "mention": r"(?<![\w@./])@[A-Za-z_](?:[\w.-]*\w)?(?:@(?:[\w-]++\.)++\w++)?"
     r"|(?<![\w/])[ru]/\w{2,}+",
-    # :coffee:, :+1:
-    "emoji": r"(?<![\w:]):(?:[a-z][a-z\d_+-]{0,40}+|[+-]1):(?![\w:])",
+    # :coffee:, :+1:, :pizza::fire:
+    "emoji": r"(?<![\w:])(?::(?:[a-z][a-z\d_+-]{0,40}+|[+-]1):){1,20}+(?![\w:])",
     # C#, F#, C++; std::vector
     "language": r"(?<![\w\#])[A-Z](?:\#|\+\+)(?![\w+])"
     r"|(?<![\w:])[A-Za-z_]\w{0,60}+(?:::[A-Za-z_]\w{0,60}+)++",
     # 10:00:00 +0100; 12 High Street, Avda. de la Paz, s/n; Ann Example <ann@example.com>
     "stamp": _TIMESTAMP,
+    # 3:05 PM EST, 18:30 CET, UTC+2
+    "time_zone": r"(?=[A-Z])(?:(?<=[\dMmh.]\s)(?:[ECMPA][SD]T|A?EST|[CE]ES?T|[BIJ]ST)(?!\w)"
+    r"|(?<!\w)(?:GMT|UTC)(?:[+-]\d{1,2}(?::\d\d)?+)?(?!\w))",
     "address": _POSTAL_ADDRESS,
     "mailbox": _MAILBOX,
     # a@b.com
     "email": r"(?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[A-Za-z]{2,}+",
-    # 10.1000/xyz123
-    "doi": r"(?<![\w.])10\.\d{4,9}+/[^\s\"<>]++",
+    # 10.1000/xyz123, arXiv:1706.03762v5
+    "doi": r"(?<![\w.])10\.\d{4,9}+/[^\s\"<>]++|(?<!\w)(?i:arxiv:\s?)\d{4}\.\d{4,5}(?:v\d+)?(?!\w)",
     # 2001:db8::1, 00:1B:44:11:3A:B7
     "host": r"(?<![\w:.])(?:(?:[\da-fA-F]{1,4}:){7}[\da-fA-F]{1,4}"
     r"|(?:[\da-fA-F]{2}[:-]){5}[\da-fA-F]{2}"
@@ -164,11 +170,11 @@ PATTERNS = {
     "media_type": rf"(?<![\w/])(?:{_MEDIA_TYPES})/(?!(?:{_MEDIA_TYPES}|visual)s?\b)"
     r"[a-z\d*][\w.+*-]*+"
     r"(?<!\.)(?![\w/])|(?<![\w-])(?:(?i:utf)-?(?:7|8|16|32)(?:-?[BLbl][Ee])?|(?i:iso)-?8859-\d{1,2}+"
-    r"|(?i:windows|cp)-?125\d|(?i:us-ascii))(?!\w)",
+    r"|(?i:windows|cp)-?125\d|(?i:us-ascii|latin-?\d{1,2}))(?!\w)",
     # of a command: [-h], --red, and not -- this -- in a sentence; of JSON: "name":
     "option": r"\[--?\w[\w-]*+(?:[ =][\w<>]{1,30}+)?\]"
     r"|(?<![\w-])--[a-z]\w*+(?:-\w++)*+(?!-|[^\n]{0,200}\w--)"
-    r'|"[A-Za-z_$@][\w.-]{0,60}+"\s?:(?=\s?(?:["\[{\d-]|true|false|null))',
+    r'|"[A-Za-z_$@][\w.-]{0,60}+"\s?:(?:\s?(?:true|false|null)\b|(?=\s?["\[{\d-]))',
     # https://..., www.example.com, report.pdf, /usr/share/doc, C:\Users
     "url": r"(?<!\w)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[\w\[])(?:(?!\[/)[^\s<>\"`])++"
     r"|(?<![\w@./-])(?:[\w-]++\.)+"
@@ -197,7 +203,7 @@ CHAT_PREFIX = re.compile(  # 3/12/24, 9:15 PM - Ann: [21:15] <ann> Ann, [12.03.2
 # Signs that say how words look, or who says them; some come in pairs, around words.
 _PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{PATTERNS['board']}"
 _IS_PAIRED = re.compile(f"(?:{_PAIRED})")
-_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#]+|…|{PATTERNS['colour']}|{PATTERNS['override']})")
+_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#=]+|…|{PATTERNS['colour']}|{PATTERNS['override']})")
 _IS_MESSAGE = re.compile(rf"(?:{PATTERNS['message']})")
 
 

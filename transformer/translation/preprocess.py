@@ -175,9 +175,9 @@ def parse_sentence(
     prefix, suffix = "", ""
     pairs = tuple((target, text[start:stop]) for start, stop, target in terms)
     own = {(target, True) for target, _ in pairs}
-    accelerator = next((kept for kept, is_kept in parts if is_kept and is_accelerator(kept)), "")
-    if accelerator:
-        prefix = accelerator
+    accelerators = [kept for kept, is_kept in parts if is_kept and is_accelerator(kept)]
+    if len(accelerators) == 1:  # two are marks around words: _so_
+        prefix = accelerator = accelerators[0]
         parts = [("".join(part for part, _ in parts if part != accelerator), False)]
     while parts and parts[0] not in own and _is_outside(parts, 0, outside):
         prefix += parts.pop(0)[0]

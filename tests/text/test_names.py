@@ -39,6 +39,10 @@ def test_names_are_sought_in_short_lines_and_behind_titles() -> None:
     text = "Por: Rosa Blanco\nUna rosa blanco\nAyer vino a vernos Rosa Blanco con la Sra. Iglesias."
     text += "\nMr. President"
     assert [text[a:b] for a, b in find_person_names(text, "es")] == ["Rosa Blanco", "Iglesias"]
+    text = "We met Dr. Grace Hopper, Professor Young and Lord Mayor of the town there."
+    assert [text[a:b] for a, b in find_person_names(text, "en")] == ["Grace Hopper", "Young"]
+    text = "Ayer hablé con la señora Iglesias y con el doctor que la atendió en casa."
+    assert [text[a:b] for a, b in find_person_names(text, "es")] == ["Iglesias"]
 
 
 def test_the_names_are_from_countries_of_both_languages() -> None:

@@ -20,7 +20,10 @@ _NAME = re.compile(
 )
 _TWO_NAMES = re.compile(r"(?<!\w)([A-ZÀ-ÖØ-Þ]\w+) ?& ?([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
 _ADJECTIVES = {"black", "brown", "gray", "green", "long", "short", "white", "young"}
-_TITLE_AND_SURNAME = re.compile(r"(?<!\w)(?:Mrs?|Ms|Sra?|Srta)\.?\s([A-ZÀ-ÖØ-Þ]\w+)(?!\w)")
+_TITLE_AND_SURNAME = re.compile(
+    r"(?<!\w)(?:(?:Mrs?|Ms|Sra?|Srta|Dra?|Prof)\.?|[Ss]eñor(?:a|ita)?|Lord|Professor)"
+    r"\s((?:[A-ZÀ-ÖØ-Þ]\w+\s)??[A-ZÀ-ÖØ-Þ]\w+)(?!\w|\s[A-ZÀ-ÖØ-Þ])"
+)
 
 
 @functools.cache
@@ -46,7 +49,8 @@ def find_person_names(text: str, lang: str) -> Iterator[tuple[int, int]]:
         if all(_is_in(name, given, surnames) for name in match.groups()):
             yield match.span()
     for match in _TITLE_AND_SURNAME.finditer(text):
-        if _is_in(match[1], surnames):
+        first, *others = match[1].split()  # Dr. Grace Hopper, Mr. Brown
+        if _is_in(first, given) if others else _is_in(first, surnames):
             yield match.span(1)
 
 

@@ -76,6 +76,10 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
         'Teclea `echo "a"` ya.'
     )
     assert localize('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."
+    assert localize("'It's mine,' he said.", "«Es mío», dijo.'", "es") == "«Es mío», dijo."
+    assert localize("[phone rings] (so)", "[ suena el teléfono] ( así)", "es") == (
+        "[suena el teléfono] (así)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,9 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
         ("en", "Mon | Tue | Wed", "Lun | Mar | Mié"),
         ("es", "ene feb mar abr may jun", "Jan Feb Mar Apr May Jun"),
         ("en", "jan feb mar", "ene feb mar"),
+        ("en", "Su Mo Tu We Th Fr Sa", "Do Lu Ma Mi Ju Vi Sá"),
+        ("es", "mi do", ""),
+        ("es", "lun, 4 mar 2024", ""),
         ("es", "mar", ""),
         ("es", "sáb y dom", ""),
         ("es", "lun ene", ""),

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 
 _MARK = re.compile(
-    r"(?P<open>[«“„]|(?<![\w'’])['‘](?=[^\W_]|[¿¡(…]))"
+    r"(?P<open>[«“„]|(?<![\w'’])['‘](?!(?i:n['’]|(?:tis|twas|em|cause|til)\b)|\d0s)"
+    r"(?=[^\W_]|[¿¡(…]))"
     r"|(?P<close>[»”]|(?<=[\w.,;!?…)])['’](?![\w'’]))|(?P<either>\")"
 )
 _MARKS = frozenset("«“„»”'’‘\"")
@@ -52,8 +53,10 @@ def has_mismatched_quotes(source: str, output: str) -> bool:
     """
     is_dialogue = source.startswith("—")
     wanted, unpaired = find_quotes(source)
-    if unpaired or not (wanted or is_dialogue):
+    if unpaired:
         return False
+    if not (wanted or is_dialogue):
+        return '"' in output and bool(find_quotes(output)[1])
     quotes, unpaired = find_quotes(output)
     kinds, allowed = (
         {(text[quote.start], quote.depth) for quote in found}
@@ -94,6 +97,8 @@ def localize_quotes(source: str, output: str, lang: str) -> str:
     wanted, unpaired = find_quotes(source)
     if unpaired or not wanted or lang not in _STYLES:
         return output
+    if lang == "es" and output[-1:] in "'’" and source[-1:] not in "'’":
+        output = output.removesuffix(output[-1:])  # Spanish has no apostrophe
     if output.startswith("—"):
         output = _dialogue_to_guillemets(source, [q for q in wanted if not q.depth], output)
     quotes, unpaired = find_quotes(output)

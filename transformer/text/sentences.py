@@ -27,7 +27,8 @@ _LINE = re.compile(r"\S(?:[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*\S)?")
 # The marks that a line of a list, a heading or a quotation begins with. A letter with a point is
 # one where it would be taken for a word (I, y, o): A. Smith stays a name.
 _LIST = re.compile(
-    r"(?:(?:[-+*·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒☐☑☒✓✔✗✘]|>{1,9}|\#{1,6}|\[[ xX]\]|\(\d{1,3}\)"
+    r"(?:(?:[-+*·•‣⁃∙●○■□▪▫◦◆◇▶▸►➢➤→⇒←⇐☐☑☒✓✔✗✘]"
+    r"|>{1,9}|\#{1,6}|[«‹](?=\s[^»›\n]*+$)|\[[ xX]\]|\(\d{1,3}\)"
     r"|(?:\d{1,2}\.){1,4}|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)"
     r"|(?:[EOUYeouy]|[ivxlIVXL]{1,6})\.(?=\s++[¿¡\"“«(]?[A-ZÁÉÍÓÚÜÑ])(?!\s++[^\W\d_]\.)"
     r")\s++){1,5}+(?=\S)"

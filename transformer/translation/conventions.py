@@ -39,11 +39,16 @@ _DAYS = (
     ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
     ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
 )
+_SHORT_DAYS = (
+    ["lu", "ma", "mi", "ju", "vi", "sá", "do"],
+    ["mo", "tu", "we", "th", "fr", "sa", "su"],
+)
 _MONTHS = (
     ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"],
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
 )
-_CALENDAR = {"es": (_DAYS, _MONTHS), "en": (_DAYS[::-1], _MONTHS[::-1])}
+_TABLES = (_DAYS, _SHORT_DAYS, _MONTHS)
+_CALENDAR = {"es": _TABLES, "en": tuple(pair[::-1] for pair in _TABLES)}
 
 # Times in spellings that a corpus hardly has: 18h30, 6.30 h, 22:00 hrs, 5PM.
 _CLOCK = re.compile(
@@ -59,6 +64,7 @@ _AMOUNT = re.compile(
 _AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as an issue names it
 _QUOTED = re.compile(r"[\"'«»“”‘’]")
 _NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
+_OPENED = re.compile(r"([\[(]) ")
 _PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.,])(n|\d{1,3})\.([oa])(?![\w)])")
 _SIGN = {"o": "º", "a": "ª"}
@@ -108,9 +114,10 @@ def _rewrite_clock(found: re.Match[str], lang: str) -> str:
 def translate_calendar(text: str, lang: str) -> str:
     """Translate a row of abbreviated days or months, as of a calendar; "" for any other text."""
     row = {word.lower() for word in _WORD.findall(text)} if len(text) <= MAX_ROW else set[str]()
-    tables = (dict(zip(*pair, strict=True)) for pair in _CALENDAR[lang] if len(row) > 1)
+    n_least = 7 if max(map(len, row), default=0) == 2 else 2  # Do, Mi are words, too
+    tables = (dict(zip(*pair, strict=True)) for pair in _CALENDAR[lang] if len(row) >= n_least)
     names = next((table for table in tables if row <= table.keys()), None)
-    if names is None:
+    if names is None or any(map(str.isdigit, text)):
         return ""
     if text.islower() and lang == "en":  # Spanish has small letters for both
         return _WORD.sub(lambda word: names[word[0]], text)
@@ -168,6 +175,8 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
         text = localize_quotes(source, text, lang)
     if source.count(";") > text.count(";"):
         text = _restore_semicolons(source, text)
+    if "[ " in text or "( " in text:
+        text = _OPENED.sub(lambda found: found[1] if found[0] not in source else found[0], text)
     if text[:1] in ".,;:" and text[1:3] and text[1:3] == source[:2]:
         text = text[1:]
     if lang != "es":

@@ -170,6 +170,7 @@ ARB = """{
 I18NEXT = r"""{ "common": {"save": "«Save»","cancel" : "«Cancel»", "icon": "home", "type": "int"},
   "item_one": "{{count}} «item»",
   "item_other": "{{count}} «items»",
+  "@nest": {"description": "where it stands"}, "@id": "alone", "@graph": [{"name": "«See»"}],
   "nest": ["«See $t(common.save) first»", "MM/DD/YYYY", null, 1.50, "https://a.b/c"],
   "caf\u00e9": "«Coffee»", "twice": "«a»", "twice": "«b»"}
 """

@@ -166,7 +166,10 @@ def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
                 is_plural = stem != name and f"{stem}_one" in names and f"{stem}_many" not in names
                 if is_plural and isinstance(item, JSONString):
                     item.missing_form = f"{stem}_many"
-            stack += value[::-1]
+            # What describes another key, as "@x" does "x", stays with all that is in it.
+            for name, item in value[::-1]:
+                is_about = key[:2] == "@@" or (name[:1] == "@" and name[1:] in names)
+                stack.append((f"@@{name}" if is_about else name, item))
         elif isinstance(value, list):
             stack += [(key, each) for each in value[::-1]]
         elif isinstance(value, JSONString):

@@ -151,3 +151,15 @@ def test_two_words_with_capitals_come_from_the_likelier_case(random_checkpoint: 
     spoken = Spoken(Translator.load(random_checkpoint, "cpu"), says)
     (result,) = GuardedTranslator(spoken).translate(["Buenos Días"])
     assert result.text == "Good Morning"
+
+
+def test_underscores_around_a_word_are_no_sign_of_a_key(shouting: GuardedTranslator) -> None:
+    assert str(shouting.translate("_Yo_ no voy")) == "_YO_ NO VOY"
+
+
+def test_what_is_carried_around_a_sentence_tells_nothing_of_it(random_checkpoint: Path) -> None:
+    mark = '[quote="una casa con perro, post:1"]'
+    spoken = Spoken(Translator.load(random_checkpoint, "cpu"), lambda text, _: "I like it here.")
+    result = GuardedTranslator(spoken).translate(f"{mark}Me gusta estar aquí.[/quote]")
+    assert result.text == f"{mark}I like it here.[/quote]"
+    assert not result.warnings

@@ -321,9 +321,10 @@ class GuardedTranslator(TextTranslator):
 
     def _find_issues(self, sentence: SourceSentence, candidate: Candidate) -> Issues:
         """Return the issues of a candidate, by its text, its score and its words."""
-        source = sentence.prefix + sentence.text + sentence.suffix
+        source = sentence.text  # what is carried around it, both have
+        output = candidate.text.removeprefix(sentence.prefix).removesuffix(sentence.suffix)
         terms = [target for target, _ in sentence.terms]
-        issues = find_issues(source, candidate.text, sentence.kept, terms, self.tgt_lang)
+        issues = find_issues(source, output, sentence.kept, terms, self.tgt_lang)
         if len(candidate.tokens) >= MIN_TOKENS and _mean_log_prob(candidate) < MIN_LOG_PROB:
             issues = (*issues, UNSURE)
         return (*issues, *_invented_words(source, candidate, self.tgt_lang))

@@ -36,7 +36,10 @@ SCALE_SUFFIX = ".scale"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor as it is stored, mapped from the file: (N, ...); int8 has a scale a row, (N,)."""
+    """A tensor as it is stored, mapped from the file: (N, ...).
+
+    An int8 tensor has one `scale` per row, (N,). The `values` of a BF16 tensor are its raw bits.
+    """
 
     dtype: str
     values: Array

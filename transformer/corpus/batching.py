@@ -46,7 +46,7 @@ class Batch:
         return self._map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> "Batch":
-        """Copy the batch to pinned memory, which DataLoader calls by this name."""
+        """Copy the batch to pinned memory; DataLoader calls this method if `pin_memory` is set."""
         return self._map(Tensor.pin_memory)
 
 

@@ -108,8 +108,9 @@ class CacheKey:
 def split_marker(text: str, side: int) -> tuple[str, int]:
     """Split the marker off a side of a pair; return the text and the marker's bits of `made`.
 
-    `<bt> ...` is synthetic text, never trained on as a target, and as a source behind a tag
-    (Caswell et al. 2019). `<copy> ...` is the same without the tag, and may equal the other side.
+    `side` is SYNTHETIC_SOURCE or SYNTHETIC_TARGET. `<bt> ...` is synthetic text, never trained on
+    as a target, and as a source behind a tag (Caswell et al. 2019): `side | TAGGED`. `<copy> ...`
+    is the same without the tag, and may equal the other side: `side`. Without a marker: 0.
     """
     for marker, made in ((BACK_TRANSLATED, side | TAGGED), (COPIED, side)):
         if text.startswith(marker):

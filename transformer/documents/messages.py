@@ -87,8 +87,9 @@ def _write_sentence(
 ) -> None:
     """Write the parts of a translation as the first piece of its sentence, the others empty.
 
-    Apostrophes of texts are doubled, if the message doubles its own, or where one would begin a
-    quotation.
+    With `is_doubled`, as the message doubles its own, every apostrophe of the texts is doubled;
+    otherwise only one that would begin a quotation. `is_last`: the sentence ends the message, so
+    that an apostrophe at its end begins none.
     """
     written = ""
     for number, part in enumerate(parts, 1):

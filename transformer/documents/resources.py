@@ -98,7 +98,10 @@ def _logical_lines(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def parse_strings(text: str, options: Options) -> Parsed[str]:
-    """Parse an Apple .strings file: entries as "key" = "value";."""
+    """Parse an Apple .strings file, entries "key" = "value";, whose values are translated.
+
+    Raises UserError with the line number for anything else between them than comments.
+    """
     edits, place = TextEdits(text), 0
     while place < len(text):
         entry = _APPLE_ENTRY.match(text, place)

@@ -125,7 +125,10 @@ def _label_units(root: Any) -> Iterator[Unit]:
 
 
 def _header_units(element: Any) -> Iterator[Unit]:
-    """Yield left, middle and right of a printed header or footer, with codes as placeholders."""
+    """Yield left, middle and right of a printed header or footer of Excel.
+
+    Codes are placeholders. Only the setter of the last unit writes into `element`, all of it.
+    """
     text = element.text or ""
     edits, parts, start, end = TextEdits(text), list[tuple[str | None, bool, Verbatim]](), 0, 0
     for i, part in enumerate([*_CODES.split(text), "&L"]):

@@ -174,7 +174,11 @@ def _parse_cues(text: str, cues: Sequence[_Cue], syntax: _Syntax) -> Parsed[str]
 
 
 def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
-    """Yield what each speaker says in a cue, divided at dashes; a caption before it is separate."""
+    """Yield the parts of a cue, one for each speaker; joined they are the cue.
+
+    A part begins at a line with a dash or >>. A caption such as [DOOR OPENS] before speech is a
+    part of its own.
+    """
     speech, start = "", 0
     for end in [*(match.end() for match in syntax.line_end.finditer(cue)), len(cue)]:
         line, start = cue[start:end], end

@@ -155,7 +155,11 @@ def parse_json(text: str, options: Options, is_lines: bool = False) -> Parsed[st
 
 
 def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
-    """Yield the strings in order, each with the key that it stands under."""
+    """Yield the strings in order, each with its key.
+
+    The items of a list have the key of the list, and the root has the key "". Sets `missing_form`
+    of the form `..._other` of a plural that lacks `..._many`.
+    """
     stack = [("", root)]
     while stack:
         key, value = stack.pop()

@@ -77,7 +77,7 @@ class Protocol(H11Protocol):
     _answer_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Open the connection, or answer 503 if there are too many."""
+        """Open the connection; if there are too many, answer 503 and close it."""
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]
         super().connection_made(transport)
         self._is_refused = not self.limits.add(self, (self.client or ("", 0))[0])

@@ -34,10 +34,13 @@ class Dispatcher:
     async def dispatch(
         self, request: Request, answer: Answer, patience: float = 1, is_slow: bool = False
     ) -> Response:
-        """Return the answer; it is cancelled when the client goes or its time is over.
+        """Call `answer` with the request and its fields; return the response.
 
-        The answer has `patience` times the timeout. With `is_slow`, or where the request is large
-        or has HTML, it runs on a loop of the pool. RequestError 408, 499 or 503 without an answer.
+        It has `patience` times the timeout and is cancelled when the client goes. With `is_slow`,
+        or if the request is large or has HTML, it runs in another thread, on a loop of the pool, so
+        that other connections need not wait for it. Raises RequestError with a status: 408 if the
+        request did not arrive in time, 499 if the client has gone, 503 if there was no answer in
+        time; or the error of the authorizer or of `answer`.
         """
         is_authorized = self.authorizer.check_headers(request)
         try:

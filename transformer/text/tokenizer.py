@@ -153,8 +153,9 @@ class Tokenizer:
         return list(self._processor.Encode(list(texts), num_threads=1))
 
     def sample(self, text: str, alpha: float, random: random.Random) -> list[int]:
-        """Draw one of the 8 best segmentations, with probability P^alpha / sum (Kudo 2018, 3.2).
+        """Draw one of the 8 best segmentations of a text into ids (Kudo 2018, 3.2).
 
+        The probability of each is P^alpha, normalised over the 8, with P by the vocabulary.
         `random` is the only source of randomness, so that training can be repeated. UserError for a
         BPE vocabulary, which has no probabilities.
         """

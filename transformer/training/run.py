@@ -279,7 +279,7 @@ class RunFolder:
         return f"go on with --resume-from {folder}, the newest whole one, of step {step}"
 
     def truncate_metrics(self, step: int) -> None:
-        """Drop the records of steps after this one, which will be repeated."""
+        """Drop the records after `step`, from which the run resumes: it repeats those steps."""
         if not (self.path / METRICS).exists():
             return
         kept = [record for record in read_metrics(self.path) if record["step"] <= step]

@@ -190,7 +190,11 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
 
 
 def _restore_semicolons(source: str, text: str) -> str:
-    """Restore the source's semicolons, if the translation has as many marks of a pause."""
+    """Write a semicolon for each pause mark (, ; :) of the translation that is one in the source.
+
+    The n-th mark of one is matched with the n-th of the other; if their numbers differ, the
+    translation stays unchanged.
+    """
     marks = _PAUSE.findall(source)
     if len(marks) != len(_PAUSE.findall(text)):
         return text

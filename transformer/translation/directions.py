@@ -35,17 +35,22 @@ def load(
     guard: bool = True,
     glossary: TermSource | None = None,
 ) -> "Directions":
-    """Return a translator for all directions of a model, or of all released models.
+    """Return a translator for all directions of a model; None: of all released models.
 
         translator = transformer.load()
         translator.translate("Hola.").text
         translator.translate(["Hello.", "Goodbye."], to="es", beam_size=4)
 
-    `model` is a checkpoint folder, the folder of a training run, or the name of a released model;
-    it is opened at the first translation. The guard protects numbers, addresses and tags, and
-    retries faulty translations. It also inserts the terms of `glossary`: a file (see
-    `transformer.text.glossary`), a dictionary, or pairs (term, translation). Raises UserError, for
-    example if there is no such model.
+    `model` is a checkpoint folder, the folder of a training run, or the name of a released model.
+    Its weights are loaded at the first translation.
+    `device` is auto (a GPU if there is one), cpu, cuda, cuda:1 or mps. `compute_type` is float32,
+    bfloat16, int8 (only on a CPU) or auto: bfloat16 on a GPU, else int8 where the native decoder
+    can run the model, else float32.
+    `guard` protects numbers, addresses and tags, and retries faulty translations; without it
+    the model's translation is returned unchanged. The guard also inserts the terms of `glossary`:
+    a file (see `transformer.text.glossary`), a dictionary, or pairs (term, translation). None as a
+    translation keeps the term. Raises `transformer.UserError` for a glossary without the guard, an
+    unknown model or an unavailable device.
     """
     terms = None if glossary is None else Glossary.load(glossary)
     return Directions(

@@ -183,13 +183,13 @@ class GuardedTranslator(TextTranslator):
         return sorted([*found, *runs])
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
-        """Return the first input to try: the whole sentence, unless protected tokens prevent it."""
-        is_split = (
-            sentence.is_untranslated
-            or any(map(is_message_syntax, sentence.kept))
-            or (not self.has_slots and any(map(self._unwritable.search, sentence.kept)))
-        )
-        if is_split or preprocess.is_all_terms(sentence):
+        """Return the first input to try: the sentence, with slots for its protected tokens.
+
+        If one cannot pass the model or nothing else is to translate: the texts between, each alone.
+        """
+        is_split = sentence.is_untranslated or any(map(is_message_syntax, sentence.kept))
+        is_lost = not self.has_slots and any(map(self._unwritable.search, sentence.kept))
+        if is_split or is_lost or preprocess.is_all_terms(sentence):
             return preprocess.split_at_placeholders(sentence)
         return preprocess.mask(sentence, self.has_slots)
 

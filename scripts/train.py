@@ -6,7 +6,8 @@
     python scripts/train.py --fine-tune checkpoints/es-en --train mine.tmx
     accelerate launch --num_processes 2 scripts/train.py ...      the same, on several processes
 
-The same command resumes a run that was stopped.
+To resume a stopped run, give the same command again. The first run, fine-tuning and the supplied
+corpus have other defaults than those below; run.json in the folder of a run has its settings.
 """
 
 import argparse
@@ -57,7 +58,10 @@ EXAMPLES = {"es": "¿Dónde está la estación?", "en": "Where is the station?"}
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--train", nargs="+", metavar="SOURCE[@WEIGHT]", help="corpora to train on")
+    add("--train", nargs="+", metavar="SOURCE[@WEIGHT]",
+        help="corpora to train on: files (.tsv, .csv, .jsonl, .tmx, .parquet), Moses pairs "
+        "(a.es,a.en), each also .gz, or hub:NAME[:CONFIG[:SPLIT]]; WEIGHT is how often an epoch "
+        "takes each pair (default: 1), 0.5: a new half of them in each epoch")  # fmt: skip
     add(
         "--dev",
         nargs="+",
@@ -71,35 +75,43 @@ def _parser() -> argparse.ArgumentParser:
     add("--to", dest="tgt_lang", type=language_code,
         help="target language (default: en, or that of --fine-tune)")  # fmt: skip
     add("--both", action="store_true",
-        help="one model for both directions; the first source piece names the target")  # fmt: skip
-    add("--output", type=Path, help="folder of the run (default: checkpoints/...)")
+        help="one model for both directions; a first token of the source names the target "
+        "language")  # fmt: skip
+    add("--output", type=Path, help="folder of the run (default: in checkpoints/, named by the "
+        "first corpus and the languages: run-mine-es-en, with --fine-tune tuned-mine-es-en; "
+        "without --train first-es-en)")  # fmt: skip
     add("--cache", type=Path, default=ROOT / "data" / "prepared",
         help="folder of tokenised corpora (default: data/prepared)")  # fmt: skip
     add("--prepared", type=Path, metavar="FOLDER",
         help="a tokenised corpus to train on, made by --prepare-only")  # fmt: skip
     add("--prepare-only", action="store_true",
-        help="only clean and tokenise into --prepared, to train elsewhere")  # fmt: skip
+        help="only clean and tokenise the text and write it to the folder --prepared, to train "
+        "elsewhere; do not train")  # fmt: skip
     add("--tokenizer-model", type=Path, help="use this vocabulary instead of a new one")
     add(
         "--init",
         type=Path,
         metavar="CHECKPOINT",
-        help="start from the weights of this model; its shape may grow",
+        help="start from the weights of this model; if its norm is pre, the new one may be larger: "
+        "more layers, a larger --d-ff, or --d-model and --n-heads times the same whole number",
     )
     add("--fine-tune", type=Path, metavar="CHECKPOINT",
         help="continue to train a finished model; prints BLEU before and after")  # fmt: skip
     add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]",
-        help="general text to fine-tune on, too (default: data/train.tsv)")  # fmt: skip
+        help="general text to mix in when fine-tuning, so that the model forgets less; without "
+        "WEIGHT, about as many pairs as --train has (default: data/train.tsv)")  # fmt: skip
     add("--general-dev", nargs="*", metavar="SOURCE",
         help="measure what fine-tuning forgets on these sets (default: data/dev.tsv)")  # fmt: skip
     add("--resume-from", type=Path, metavar="CHECKPOINT",
-        help="resume from this checkpoint of the run, if last/ is damaged")  # fmt: skip
+        help="resume from this checkpoint of the run, if its latest one, last/, is damaged"
+        )  # fmt: skip
     add("--preset", choices=sorted(PRESETS), help="model size (default: small)")
     add_arguments(parser, ModelConfig, from_preset=True)
     add_arguments(parser, CorpusConfig)
     add_arguments(parser, TrainConfig, skip=NOISE_FIELDS)
     add("--noise", choices=sorted(NOISE_PRESETS), default="none",
-        help="preset of the --noise-... options (default: none)")  # fmt: skip
+        help="preset of the --noise-... options; robust: all but --noise-names, slots in 30 %% of "
+        "the pairs, anything else in 1 to 6 %% (default: none)")  # fmt: skip
     add_arguments(parser, NoiseConfig, from_preset=True)
     return parser
 

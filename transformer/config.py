@@ -152,10 +152,11 @@ class ColumnConfig:
     """Which columns of a table hold source and target, where its header does not say so."""
 
     columns: tuple[str, ...] = option(
-        (), "names of the source and the target column, in tables that have them (default: the "
-        "languages by code or name, or source and target)", metavar=("SRC", "TGT")
+        (), "names of the source and the target column, in tables that have them (default: those "
+        "named as the languages, es or Spanish, else source and target)", metavar=("SRC", "TGT")
     )  # fmt: skip
-    swap: bool = option(False, "swap source and target of a corpus whose columns look exchanged")
+    swap: bool = option(False, "exchange source and target of a corpus whose columns look swapped; "
+                        "without it, training on one stops")  # fmt: skip
 
     def __post_init__(self) -> None:
         validate(self, {}, self._column_rules())
@@ -170,7 +171,8 @@ class CorpusConfig(ColumnConfig):
     """Which pairs are kept, and how the vocabulary is made."""
 
     max_words: int = option(200, "drop pairs with more words on a side")
-    max_ratio: float = option(3.0, "drop pairs whose sides differ more than this in length")
+    max_ratio: float = option(3.0, "drop pairs in which one side has more than this many times the "
+                              "characters of the other, plus 15")  # fmt: skip
     max_pairs: int = option(0, "read at most this many pairs of each source; 0: all")
     drop_long: bool = option(False, "drop pairs with more than max_len pieces instead of stopping")
     skip_bad: bool = option(False, "skip and count rows that are not a pair instead of stopping")
@@ -186,19 +188,21 @@ class CorpusConfig(ColumnConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseConfig:
-    """How often training alters pairs so that they look as people type; 0: never."""
+    """How often training alters pairs to look like everyday typing, from 0 (never) to 1."""
 
     noise_accents: float = option(0.0, "share of the sources without accents: manana")
     noise_opening: float = option(0.0, "share of the sources without ¿ and ¡")
     noise_stop: float = option(0.0, "share of the pairs without the final stop")
     noise_lower: float = option(0.0, "share of the sources in lower case")
     noise_typos: float = option(0.0, "share of the sources with one or two typos")
-    noise_slots: float = option(0.0, "share of the pairs with placeholders for names, numbers")
+    noise_slots: float = option(0.0, "share of the pairs with placeholders for some of the names, "
+                                "numbers and addresses that both sides have")  # fmt: skip
     noise_names: float = option(0.0, "share of the pairs with other names of people and places")
     noise_caps: float = option(0.0, "share of the batches in capitals")
     noise_title: float = option(0.0, "share of the batches with every word capitalised")
     noise_joined: float = option(0.0, "share of the batches with two or three pairs joined to one")
-    noise_copied: float = option(0.0, "share of the batches with inserted text to copy")
+    noise_copied: float = option(0.0, "share of the batches with a random token or a placeholder "
+                                 "inserted on both sides, to learn to copy")  # fmt: skip
 
     def __post_init__(self) -> None:
         validate(self, {"0 <= {} <= 1": " ".join(NOISE_FIELDS)}, self._noise_rules())
@@ -214,8 +218,6 @@ class NoiseConfig:
 
 
 NOISE_FIELDS = tuple(field.name for field in dataclasses.fields(NoiseConfig))
-
-
 NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
     "none": {},
     "robust": {"noise_accents": 0.06, "noise_opening": 0.05, "noise_stop": 0.05,
@@ -228,47 +230,45 @@ NOISE_PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 class TrainConfig(NoiseConfig):
     """How to train. Schedule and optimiser: Vaswani et al. 2017, section 5."""
 
-    batch_tokens: int = option(
-        0, "source plus target tokens of a micro-batch, padding included; auto: by the size of "
-        "the corpus", auto=True
-    )  # fmt: skip
-    pad_multiple: int = option(
-        0, "pad batches to lengths that are multiples of this; 4 or 8: fewer shapes, so that "
-        "kernels are prepared less often"
-    )  # fmt: skip
+    batch_tokens: int = option(0, "source plus target tokens of a micro-batch (one forward pass), "
+                               "padding included; auto: by the size of the corpus",
+                               auto=True)  # fmt: skip
+    pad_multiple: int = option(0, "pad batches to lengths that are multiples of this: there are "
+                               "fewer shapes to prepare kernels for; usual: 4 or 8; 0: off"
+                               )  # fmt: skip
     accumulate: int = option(1, "micro-batches of each process in one optimiser step")
     optimizer: Literal["auto", "adam", "muon"] = option(
-        "auto",
-        "muon updates matrices only, adam the rest; auto: muon where --norm is pre, else adam",
-    )
+        "auto", "muon: Muon for the matrices and Adam for the rest; auto: muon if --norm is pre, "
+        "else adam"
+    )  # fmt: skip
     schedule: Literal["auto", "paper", "constant", "wsd"] = option(
         "auto", "learning rate after warm-up: paper: falls as step^-0.5; constant; wsd (warm-up, "
         "stable, decay): constant, then falls to zero; auto: wsd if --norm is pre, else paper"
     )  # fmt: skip
     learning_rate: float = option(
-        0.0, "highest learning rate; auto: that of the paper with 4,000 steps of warm-up, with "
-        "muon three times that unless --init is given; the paper's formula with --schedule paper "
-        "and --warmup",
-        auto=True
+        0.0, "highest learning rate; auto: the paper's peak rate at this --d-model and 4,000 "
+        "warm-up steps; with muon three times that, unless --init is given; with --schedule paper "
+        "and --warmup, the paper's peak rate at that --warmup", auto=True
     )  # fmt: skip
     lr_scale: float = option(1.0, "factor on the learning rate")
     warmup: int = option(0, "steps of linear warm-up; auto: by --warmup-ratio", auto=True)
     warmup_ratio: float = option(0.08, "warm-up as a share of all steps")
-    cooldown: int = option(0, "last steps of --max-steps, in which the rate falls to zero")
-    cooldown_ratio: float = option(
-        0.4, "last share of the run, in which the rate of wsd falls to zero"
-    )
+    cooldown: int = option(0, "number of final steps, of --max-steps, over which the rate falls to "
+                           "zero, with any --schedule; 0: by --cooldown-ratio")  # fmt: skip
+    cooldown_ratio: float = option(0.4, "share of final steps over which the rate of wsd falls to "
+                                   "zero; --cooldown replaces it")  # fmt: skip
     label_smoothing: float = option(0.1, "probability mass spread over the whole vocabulary")
     clip: float = option(1.0, "largest gradient norm; 0: no clipping")
-    sample_alpha: float = option(0.0, "subword sampling (Kudo 2018), 0: off; 0.2 is usual")
+    sample_alpha: float = option(0.0, "draw the segmentation into pieces anew each time, with a "
+                                 "probability P^alpha (Kudo 2018); usual: 0.2; 0: off")  # fmt: skip
     ema: float = option(0.999, "decay of the moving average of the weights; 0: off")
     average: int = option(5, "checkpoints averaged at the end; 0: off")
     seed: int = option(1, "random seed of the weights, the batches and the dropout")
     max_steps: int = option(0, "stop after this many optimiser steps; 0: no limit")
     max_epochs: int = option(0, "stop after this many passes over the data; 0: no limit")
     max_minutes: float = option(
-        0.0, "stop after this many minutes of training, over all starts; with --fine-tune the "
-        "limit includes preparing and measuring; 0: no limit"
+        0.0, "stop after this many minutes of training, counting earlier parts of a resumed run; "
+        "with --fine-tune the limit includes preparing and measuring; 0: no limit"
     )  # fmt: skip
     save_every: int = option(500, "steps between checkpoints to resume from")
     eval_every: int = option(500, "steps between validations")
@@ -278,12 +278,14 @@ class TrainConfig(NoiseConfig):
         auto=True
     )  # fmt: skip
     patience: int = option(0, "stop after this many validations without a better score; 0: never")
-    precision: Literal["auto", "float32", "bfloat16"] = option("auto", "number type")
+    precision: Literal["auto", "float32", "bfloat16"] = option(
+        "auto", "number type; auto: bfloat16 where the device is faster with it, else float32"
+    )
     compile: bool = option(False, "compile the layers with torch.compile")
     threads: int = option(0, "CPU threads of each process; 0: one for each core")
     loader_workers: int = option(
-        -1, "processes that prepare batches ahead; -1: none on a CPU, the GPU's share of the cores "
-        "on a GPU"
+        -1, "processes that prepare batches ahead; 0: none; -1: none on a CPU; for a GPU its share "
+        "of the cores, less one, at most 12"
     )  # fmt: skip
     report_to: Literal["none", "tensorboard"] = option(
         "none", "also write curves for TensorBoard into the run's folder (extra `tracking`)"
@@ -320,11 +322,8 @@ FINE_TUNE: Mapping[str, Any] = types.MappingProxyType({
     "dropout": 0.1, "drop_long": True, "average": 0, "eval_every": 200, "ema": 0.99,
 })  # fmt: skip
 FINE_TUNE_LIMITS: Mapping[str, Any] = types.MappingProxyType({"max_epochs": 6, "max_minutes": 15.0})
-
-
 MAX_BEAM_SIZE = 256  # beams: memory and time grow with them, and translations get no better
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
-COMPUTE_TYPE_HELP = "number type; auto: the fastest without loss of quality (GPU: bfloat16)"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -334,8 +333,9 @@ class DecodeConfig:
     beam_size: int = option(1, "hypotheses kept at each step; 1: greedy")
     n_best: int = option(1, "translations to output for each sentence, at most --beam-size")
     alpha: float = option(0.6, "length penalty of beam search (Wu et al. 2016, eq. 14)")
-    max_ratio: float = option(2.0, "longest translation: this times the source, plus 10 pieces")
-    no_repeat_ngram: int = option(0, "never repeat an n-gram of so many pieces; 0: allow it")
+    max_ratio: float = option(2.0, "longest translation: this times the subword pieces of the "
+                              "source, plus 10")  # fmt: skip
+    no_repeat_ngram: int = option(0, "never write the same N pieces twice; 0: no such rule")
     batch_tokens: int = option(4096, "source pieces translated at once, padding included")
     scores: bool = option(True, "also score greedy translations, which takes a little longer")
 

@@ -4,13 +4,18 @@ import argparse
 from pathlib import Path
 
 from transformer.command import Parser, add_arguments, warn
-from transformer.config import COMPUTE_TYPE_HELP, ComputeType, DecodeConfig, ServeConfig, choices
+from transformer.config import ComputeType, DecodeConfig, ServeConfig, choices
 from transformer.files import Errors, encoding_name
 from transformer.text.language import LANGUAGES, language_code
 
 GUARD_HELP = (
     "keep placeholders, addresses, tags and emoji, translate text in capitals as lower case, retry "
-    "faulty translations and warn of remaining faults; --no-guard: only search (default: --guard)"
+    "faulty translations and warn of remaining faults; --no-guard: the model's translation "
+    "unchanged (default: --guard)"
+)
+COMPUTE_TYPE_HELP = (
+    "number type; auto: bfloat16 on a GPU; on a CPU int8 with the native decoder, else float32 "
+    "(default: auto)"
 )
 DESCRIPTIONS = {
     "": "Translate between Spanish and English, offline: texts, files, folders, or standard "
@@ -72,8 +77,9 @@ def build_parser(command: str = "", *, has_texts: bool = True) -> Parser:
         flags.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
     flags.set_defaults(**{command: True} if command else {})
     if command != "selftest":
-        flags.add_argument("--glossary", type=Path, metavar="FILE", help="terms and "
-                           "their translations, a tab between, one pair on each line")  # fmt: skip
+        flags.add_argument("--glossary", type=Path, metavar="FILE", help="one "
+                           "term<TAB>translation per line; without a translation the term is "
+                           "kept")  # fmt: skip
         is_hidden = not command
         about = argparse.SUPPRESS if is_hidden else "print a new key, add its hash to FILE"
         flags.add_argument("--new-api-key", type=Path, metavar="FILE", help=about)
@@ -90,20 +96,21 @@ def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
                "standard input; lines of text, or a document: %(formats)s")  # fmt: skip
     file.formats = _LazyFormatList()  # type: ignore[attr-defined]
     add("--format", default="", metavar="NAME", help="format of files whose names do not "
-        "show it, one of the above; txt: lines")  # fmt: skip
+        "show it, one of the above; txt is plain lines (standard input always is)")  # fmt: skip
     add("-o", "--output", type=Path, metavar="PATH", help="file or folder to write")
     add("--per-line", action="store_true", help="recognise the language of each line instead of "
         "that of the whole file")  # fmt: skip
     add("--columns", help="columns of a table to translate, by name or number, or keys of JSON or "
-        "YAML: a,b")  # fmt: skip
-    add("--resume", action="store_true", help="continue an interrupted translation: after the "
-        "lines in OUTPUT.part, or in a folder with the missing files")  # fmt: skip
+        "YAML, separated by commas: title,body")  # fmt: skip
+    add("--resume", action="store_true", help="continue an interrupted translation: a file "
+        "continues after the lines in OUTPUT.part, a folder with the files not yet written"
+        )  # fmt: skip
     add("--errors", choices=choices(Errors), default="strict", help="what to do with bytes that "
         "are not UTF-8: stop, write \ufffd instead, or skip them (default: strict)")  # fmt: skip
     add("--encoding", type=encoding_name, help="encoding of the input, such as cp850; UTF-8 "
         "and Windows-1252 are recognised (output is UTF-8)")  # fmt: skip
-    add("--json", action="store_true", help="write a JSON object a line: translation, score, "
-        "tokens, languages, warnings")  # fmt: skip
+    add("--json", action="store_true", help="write one JSON object per line: source, "
+        "translation, score, tokens, langs, warnings")  # fmt: skip
     add("--explain", action="store_true", help="print step by step how each sentence was decoded")
     add(
         "--attention",
@@ -136,7 +143,8 @@ class _LazyFormatList:
 def _add_model_arguments(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument
     add("-f", "--from", dest="src_lang", choices=LANGUAGES, type=language_code,
-        help="source language (default: recognised); es-MX is es")  # fmt: skip
+        help="source language (default: recognised); regional codes such as es-MX count as es"
+        )  # fmt: skip
     add("-t", "--to", dest="tgt_lang", choices=LANGUAGES, type=language_code,
         help="target language (default: the other one)")  # fmt: skip
     add("--model", help="checkpoint folder (default: the released model)")

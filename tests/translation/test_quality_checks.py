@@ -24,6 +24,8 @@ def codes(source: str, output: str, *protected: str) -> list[str]:
         ("Hola.", "Hello, it is a day that is not the same as what they were", ["too long"]),
         ("Nació en 1916.", "He was born in 19616.", ["number lost: 1916"]),
         ("It cost 1,000 a day.", "Costó un euro al día.", ["number lost: 1,000"]),
+        ("The call is at 3:05 PM.", "La llamada es a las 15:05 14.000.", ["number added: 14.000"]),
+        ("Vino la guerra.", "The war came in 1936.", ["number added: 1936"]),
         ("El <b>{name}</b>.", "The {name} <b></b>.", ["emptied: <b></b>"]),
         ("¥1.000", "👀1,000", ["sign lost: ¥"]),
         ("Hace -5 °F.", "It's -5 F.", ["sign lost: °"]),

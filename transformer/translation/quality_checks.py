@@ -1,8 +1,8 @@
 """Quality checks of a translation that need no reference translation.
 
 They find the known failures of neural translation: endless repetition, a copy of the source, a
-translation that is far too short or long, lost numbers, units and protected tokens. `guard`
-decides what to do about an issue.
+translation that is far too short or long, numbers lost or added, lost units and protected tokens.
+`guard` decides what to do about an issue.
 """
 
 import functools
@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DECADE = re.compile(r"\b\d\d(\d0)s\b")  # 1930s: los años 30
 _TOKEN = re.compile(r"\w+")
 _EMPTY_TAG_PAIR = re.compile(r"<[A-Za-z\d][^<>]*+(?<!/)>\s*+</[^<>]*+>")  # a pair of tags
+MIN_ADDED_DIGITS = 3  # of a number that is not in the source; shorter ones may stand for words
 FOURFOLD = [4 * letter for letter in "abcdefghijklmnopqrstuvwxyzáéíóúüñ"]  # no word has that
 _WITHIN = re.compile(r"(\w{2,12}?)\1\1")
 _NUMBER_WORDS = """0 zero cero|1 one first once un uno una primer primero primera|2 two second twice
@@ -146,6 +147,9 @@ def find_issues(
         numbers += [code for code in _CODE.findall(source) if code not in joined]
         issues += [QualityIssue("number lost", 2, number) for number in numbers]
         issues += [QualityIssue("sign lost", 2, sign) for sign in _lost_signs(source, output)]
+    if _DIGITS.search(output) and not any(issue.code == "number lost" for issue in issues):
+        added = (n for n in _lost_numbers(output, source) if len(_digits_of(n)) >= MIN_ADDED_DIGITS)
+        issues += [QualityIssue("number added", 2, number) for number in added]
     return tuple(sorted(issues, key=lambda issue: -issue.severity))
 
 

@@ -32,7 +32,8 @@ export const TEXTS = {
     faults: {
       "repetition": "words repeat", "copied source": "a part was not translated", "empty": "nothing came out",
       "too short": "it is suspiciously short", "too long": "it is suspiciously long",
-      "number lost": "a number is missing", "sign lost": "a sign is missing",
+      "number lost": "a number is missing", "number added": "a number is not in the text",
+      "sign lost": "a sign is missing",
       "quotation marks": "quotation marks are not in pairs",
       "missing": "missing", "doubled": "doubled",
       "term missing": "a term of the glossary is missing", "term doubled": "a term is there too often",
@@ -128,7 +129,8 @@ export const TEXTS = {
     faults: {
       "repetition": "se repiten palabras", "copied source": "una parte está sin traducir", "empty": "no salió nada",
       "too short": "es sospechosamente corta", "too long": "es sospechosamente larga",
-      "number lost": "falta un número", "sign lost": "falta un signo",
+      "number lost": "falta un número", "number added": "un número no está en el texto",
+      "sign lost": "falta un signo",
       "quotation marks": "las comillas no van por pares",
       "missing": "falta", "doubled": "repetido",
       "term missing": "falta un término del glosario", "term doubled": "un término está de más",

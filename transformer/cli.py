@@ -69,7 +69,7 @@ def _open_lines(
 
 
 def format_translation(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
-    """Format a translation as output: one line, or one for each candidate with n_best > 1."""
+    """Format a translation as output: a JSON object, a line, or with n_best > 1 one a candidate."""
     if as_json:
         candidates = [
             {"translation": c.text, "score": round(c.score, 4), "tokens": c.tokens}

@@ -56,7 +56,7 @@ def completion_parser() -> Parser:
 
 
 def build_parser(command: str = "", *, has_texts: bool = True) -> Parser:
-    """Build the parser of `translate`, or of one of its commands."""
+    """Build the parser of `translate`, or of one of its commands; without `has_texts` no TEXTs."""
     flags = Parser(
         prog=f"translate {command}".rstrip(),
         description=DESCRIPTIONS[command],

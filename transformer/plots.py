@@ -161,6 +161,7 @@ def _render(
 ) -> bytes:
     """Return the figure as a file: an SVG without, a PNG with a background.
 
+    Raises UserError if matplotlib is not installed.
     Without pyplot no figure outlives the call, and the settings hold within it only.
     """
     try:

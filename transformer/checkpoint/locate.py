@@ -212,7 +212,10 @@ def read_config(folder: Path) -> tuple[ModelConfig, tuple[Direction, ...]]:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """Read the records of a run; a line that is none, as one cut by a crash, is skipped."""
+    """Return the records of a run, none if it has no file of them; UserError if it is unreadable.
+
+    A line that is no record, as one cut by a crash, is skipped.
+    """
     path = folder / METRICS
     if not path.exists():
         return []

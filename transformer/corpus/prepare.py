@@ -121,7 +121,10 @@ def split_marker(text: str, side: int) -> tuple[str, int]:
 def _read_rows(
     specs: Sequence[str], langs: Direction, config: CorpusConfig
 ) -> Iterator[dict[str, Any]]:
-    """Yield the normalized pairs of all sources, and their bad rows if these are skipped."""
+    """Yield the normalized pairs of all sources, and their bad rows if these are skipped.
+
+    Raises UserError if no source has a pair.
+    """
     is_empty = True
     for number, spec in enumerate(specs):
         bad_rows: list[str] = []

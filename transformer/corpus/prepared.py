@@ -127,7 +127,8 @@ def export(
 ) -> None:  # fmt: skip
     """Export a tokenised corpus with everything that `train` needs of the text, atomically.
 
-    `values` are the fields of `PreparedFolder` but the sets; `sets` the contents of those.
+    `values` are the fields of `PreparedFolder` but the sets; `sets` the contents of those. Raises
+    ValueError if the corpus is not on the disk.
     """
     if data.folder is None:
         raise ValueError("expected a corpus that lies on the disk")
@@ -158,7 +159,8 @@ def open_corpus(
     """Open a tokenised corpus, each source with its weight in `sources`, or 0 if not named.
 
     With `both` directions each pair is read in each, its source behind the tag of the target
-    language; but never with a target that a machine wrote.
+    language; but never with a target that a machine wrote. UserError for a source that the corpus
+    was not prepared from.
     """
     report = json.loads(read_bytes(folder / REPORT))
     specs = [entry["spec"] for entry in report["sources"]]

@@ -73,7 +73,8 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
     """Yield the lines of a file in UTF-8, or in UTF-16 with a byte order mark, without their ends.
 
-    Only a line feed ends a line. A line that is not UTF-8 is a bad row, and yielded as "".
+    Only a line feed ends a line. A line that is not UTF-8 is a bad row, and yielded as "". Raises
+    UserError for UTF-16 without a mark and, without a list of bad rows, for Windows-1252.
     """
     with open_binary(path) as file:
         head = file.peek(2)[:2] if isinstance(file, io.BufferedReader | gzip.GzipFile) else b""
@@ -104,7 +105,7 @@ def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
 
 
 def _utf_16_lines(path: Path, file: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of a UTF-16 file, which spreadsheets call Unicode text."""
+    """Yield the lines of a UTF-16 file ("Unicode text" of spreadsheets); UserError for others."""
     try:
         with io.TextIOWrapper(file, "utf-16", newline="\n") as text:
             for line in text:
@@ -195,7 +196,7 @@ def _pairs_from_table(
     rows: Iterator[tuple[int, Sequence[str]]], path: Path, langs: Direction,
     bad_rows: BadRows, columns: Columns,
 ) -> Pairs:  # fmt: skip
-    """Yield the pairs of the rows below a header; each row comes with its line number."""
+    """Yield the pairs of the rows below a header; UserError if it names no source and target."""
     header = next(rows, (1, []))[1]
     found = find_columns(tuple(header), langs, columns)
     if found is None:

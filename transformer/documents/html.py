@@ -215,7 +215,10 @@ def _item(tokens: Sequence[Token]) -> _Item | None:
 
 
 def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
-    """Yield the unit of a line; if only its elements have words, one unit for each element."""
+    """Yield the unit of a line; if only its elements have words, one unit for each element.
+
+    With `keep_space` white space stays as it is; otherwise each run of it is one space.
+    """
     texts = [i for i, item in enumerate(line) if item.text and item.text.source.strip()]
     if any(not line[i].is_mark and has_words(line[i].text.text) for i in texts):  # type: ignore[union-attr]
         yield from _unit(line[texts[0] : texts[-1] + 1], rules, keep_space)
@@ -265,7 +268,10 @@ def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterat
 
 
 def _replace_line(tokens: Sequence[Token], written: str, keep_space: bool) -> None:
-    """Write a line into its first token, with the white space that it had around it."""
+    """Write a line into its first token and empty the others.
+
+    The white space around the line is put back, or with `keep_space` is that of `written`.
+    """
     first, last = tokens[0], tokens[-1]
     if not keep_space and first.kind == "text":
         indent = first.source[: -len(first.source.lstrip(_BLANKS))]

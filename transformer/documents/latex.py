@@ -49,7 +49,10 @@ _BRACKET = re.compile(r"\[[^\[\]]*\]")
 
 
 def _escape(is_ascii: bool, text: str, source: str) -> str:
-    """Write a text with its signs escaped, and its quotes and dashes as the source has them."""
+    """Write a text with its signs escaped, and its quotes and dashes as the source has them.
+
+    With `is_ascii`, other characters become commands, as "\\'e".
+    """
     text = re.sub(r"[&%$#_{}]", r"\\\g<0>", text.replace("\\", "\x01"))
     text = re.sub(r"[~^]", r"\\\g<0>{}", text).replace("\x01", "\\textbackslash{}")
     if "``" in source:
@@ -83,7 +86,10 @@ def _context() -> Any:
 
 
 def _mask_code(text: str) -> str:
-    """Replace each environment of code by a comment of the same length."""
+    """Replace each environment of code by a comment of the same length.
+
+    Raises UserError for one without its end.
+    """
 
     def mask(code: re.Match[str]) -> str:
         if code[2] is not None:

@@ -100,7 +100,7 @@ MARKDOWN = html.MarkupRules(
 
 
 def _front_matter(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
-    """Parse title and description of YAML or TOML front matter, which stays if it is not sound."""
+    """Parse title and description of front matter, YAML or else TOML; it stays if not sound."""
     names = [name for name in _HEADINGS if re.search(rf"^{name}\b", inside, re.MULTILINE)]
     edits, known = TextEdits(inside), dict[str, Any]()
     with contextlib.suppress(UserError, ValueError, RecursionError):

@@ -118,7 +118,10 @@ def parse_strings(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_ini(text: str, options: Options) -> Parsed[str]:
-    """Parse an INI file, with or without a section at its beginning; iniparse writes it."""
+    """Parse an INI file, with or without a section at its beginning; iniparse writes it.
+
+    Raises UserError if iniparse would not write the file as it is.
+    """
     from iniparse import ini
 
     newline, lines = "\r\n" if "\r\n" in text else "\n", text.replace("\r\n", "\n")
@@ -144,7 +147,10 @@ def parse_ini(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_php(text: str, options: Options) -> Parsed[str]:
-    """Parse PHP: its strings that are values of arrays, variables, constants and define()."""
+    """Parse PHP: its strings that are values of arrays, variables, constants and define().
+
+    Raises UserError for a syntax error.
+    """
     import tree_sitter
     import tree_sitter_php
 
@@ -201,7 +207,10 @@ def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbati
 
 
 def parse_fluent(text: str, options: Options) -> Parsed[str]:
-    """Parse messages of Fluent and their attributes; terms, which are names, and arguments stay."""
+    """Parse messages of Fluent and their attributes; terms, which are names, and arguments stay.
+
+    Raises UserError for a syntax error.
+    """
     from fluent.syntax import FluentParser, ast
 
     edits = TextEdits(text)
@@ -262,7 +271,11 @@ def _escape_android(text: str, source: str) -> str:
 
 
 def parse_android(text: str, options: Options) -> Parsed[str]:
-    """Parse strings, arrays and plurals of Android; those marked translatable="false" stay."""
+    """Parse strings, arrays and plurals of Android; those marked translatable="false" stay.
+
+    The form `many` of a plural, which only Spanish has, is removed or added. Raises UserError
+    without an element <resources>.
+    """
     file = xml.Elements(text, replace(_RULES, escape=_escape_android))
     if not [*file.find("resources")]:
         raise UserError("expected <resources> of Android in .xml, the one kind of it that is read")

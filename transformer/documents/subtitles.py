@@ -99,7 +99,10 @@ class _Speech:
 
 
 def parse_timed(text: str, options: Options, is_vtt: bool = False) -> Parsed[str]:
-    """Parse the sentences of a SubRip or WebVTT file, whose cues stand below a line of times."""
+    """Parse the sentences of a SubRip file, or with `is_vtt` of a WebVTT file.
+
+    Its cues stand below a line of times. UserError if a text has none.
+    """
     end = re.search(r"\r*\n", text)
     cues = [*_timed_cues(text)]
     if text and not cues:
@@ -120,7 +123,10 @@ def _timed_cues(text: str) -> Iterator[_Cue]:
 
 
 def parse_substation(text: str, options: Options, kind: str = "ass") -> Parsed[str]:
-    """Parse the dialogue of a SubStation file; comments, drawings, karaoke and effects stay."""
+    """Parse the dialogue of a SubStation file; comments, drawings, karaoke and effects stay.
+
+    Raises UserError if there is none. `kind` is the format of pysubs2, "ass" or "ssa".
+    """
     import pysubs2
 
     with warnings.catch_warnings():
@@ -143,7 +149,7 @@ def parse_substation(text: str, options: Options, kind: str = "ass") -> Parsed[s
 
 
 def parse_microdvd(text: str, options: Options) -> Parsed[str]:
-    """Parse the sentences of a MicroDVD file."""
+    """Parse the sentences of a MicroDVD file; UserError if it has no line as {25}{50}text."""
     from pysubs2.formats.microdvd import MICRODVD_LINE
 
     cues = [

@@ -67,7 +67,7 @@ def join_tokens(tokens: Iterable[Token]) -> str:
 
 
 def tokenize(text: str, is_xml: bool) -> Iterator[Token]:
-    """Yield the tokens of a text, whose sources joined are the text."""
+    """Yield the tokens of a text of XML or else HTML, whose sources joined are the text."""
     place = 0
     while match := (_XML if is_xml else _HTML).match(text, place):
         source, kind, place = match.group(), match.lastgroup or "", match.end()

@@ -134,7 +134,11 @@ def decode_json(text: str, line: int = 1, offset: int = 0) -> Any:
 
 
 def parse_json(text: str, options: Options, is_lines: bool = False) -> Parsed[str]:
-    """Parse JSON, or JSON Lines: all strings but keys, identifiers and those under @ keys."""
+    """Parse JSON, or with `is_lines` JSON Lines, one value on each line.
+
+    All strings are translated but keys, identifiers and those under @ keys; with `columns` those
+    under these keys. In Spanish, a plural gets the form `..._many`.
+    """
     strings, place = list[tuple[str, JSONString]](), 0
     for number, line in enumerate(text.split("\n") if is_lines else [text], 1):
         if line.strip() or not is_lines:
@@ -190,7 +194,10 @@ def _before_value(text: str, key: str, string: JSONString) -> str:
 
 
 def parse_arb(text: str, options: Options) -> Parsed[str]:
-    """Parse messages of Flutter; values under @ keys stay, but the language is replaced."""
+    """Parse messages of Flutter; values under @ keys stay, but the language is replaced.
+
+    Raises UserError if the file is no object of messages.
+    """
     root = decode_json(text)
     if not isinstance(root, JSONObject):
         raise UserError("expected messages by their keys in an ARB file")

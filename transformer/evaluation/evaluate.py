@@ -138,6 +138,7 @@ def open_system(spec: str, request: EvaluationRequest) -> System:
     """Load a checkpoint, for the requested direction if it serves several.
 
     A file of translations or the folder of an earlier report is read later, by `translations`.
+    UserError if there is no such file, folder or released model.
     """
     path = Path(spec)
     if not path.exists():
@@ -184,7 +185,8 @@ def read_set(
 ) -> TestSet:
     """Return a test set, or its first `limit` pairs, each side made one line.
 
-    One that is reversed is read as pairs of the other direction, whose sides are exchanged.
+    One that is reversed is read as pairs of the other direction, whose sides are exchanged. Raises
+    UserError for an empty set or a limit below 1.
     """
     if limit is not None and limit < 1:
         raise UserError(f"expected a --limit of at least 1; got {limit}")

@@ -88,7 +88,7 @@ class Api:
         return detect_languages(text)
 
     async def translate(self, fields: Mapping[str, Any]) -> schema.Translated:
-        """POST /translate: a text or a list, as text or as HTML."""
+        """POST /translate: a text or a list, as text or HTML; RequestError 413 if too large."""
         request = schema.Translate.of(fields, self._limits.max_alternatives)
         texts, batch_limit = request.texts, self._limits.batch_limit
         if len(texts) > batch_limit:
@@ -201,7 +201,10 @@ class Api:
         return name, [*passages.metadata.notes, *notes, *warnings][:MAX_WARNINGS]
 
     async def download_file(self, name: str) -> tuple[bytes, str, str]:
-        """GET /download_file: return content, media type and disposition of a translated file."""
+        """GET /download_file: return content, media type and disposition of a translated file.
+
+        Raises RequestError 404 if there is none of this name.
+        """
         found = await asyncio.to_thread(self._downloads.get, name)
         if found is None:
             raise RequestError(404, "no such file: translated files are kept for half an hour")

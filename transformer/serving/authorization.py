@@ -54,7 +54,11 @@ class ApiKeys:
 
 
 def new_api_key(path: Path, per_minute: int) -> str:
-    """Create a key, append its hash to a file that only its owner can read, and return the key."""
+    """Create a key, append its hash to a file that only its owner can read, and return the key.
+
+    `per_minute` is the most requests a minute with the key. Raises UserError if the file cannot be
+    written.
+    """
     key = secrets.token_urlsafe(32)
     entry = json.dumps({"sha256": _hash(key), "per_minute": per_minute})
     try:
@@ -136,7 +140,10 @@ class Authorizer:
         return bool(key)
 
     def check_key(self, request: Request, key: Any, counts: bool = True) -> None:
-        """Refuse a request without a known key, and one above the rate of its key."""
+        """Raise RequestError 403 without a known key, 429 above its rate; return if none is needed.
+
+        Without `counts` the request is not counted, and the rate of the key not checked.
+        """
         if self._keys is None:
             return
         rate = self._keys.rate(key) if isinstance(key, str) and key else None

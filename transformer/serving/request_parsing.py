@@ -41,7 +41,10 @@ def parse_query(request: Request) -> dict[str, Any]:
 
 
 def _parse_form(body: bytes) -> list[tuple[str, str]]:
-    """Return names and values of a form, which is percent-encoded or plain UTF-8."""
+    """Return names and values of a form, which is percent-encoded or plain UTF-8.
+
+    Raises RequestError 400 for anything else and for too many fields.
+    """
     try:
         return urllib.parse.parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
@@ -101,7 +104,7 @@ def _parse_json(body: bytes) -> dict[str, Any]:
 
 
 def _check_unicode(values: Sequence[Any]) -> None:
-    """Refuse half a surrogate pair, which no UTF-8 can hold."""
+    """Raise RequestError 400 for half a surrogate pair, which no UTF-8 can hold."""
     try:
         for value in values:
             if isinstance(value, str):

@@ -148,7 +148,10 @@ class Service:
     async def continue_after(
         self, sentence: str, langs: Direction, prefix: Sequence[int], *, with_maps: bool = False
     ) -> TranslatedSegment:
-        """Translate a sentence so that its translation begins with the ids of `prefix`."""
+        """Translate a sentence so that its translation begins with the ids of `prefix`.
+
+        With maps, its alignment is a `TracedTranslation`, as that of `inspect`.
+        """
         part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)
         return await self._add_maps(part, langs, prefix) if with_maps else part
 

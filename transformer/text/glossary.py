@@ -109,6 +109,7 @@ class Glossary:
 
         A first row `es<TAB>en` or `en<TAB>es` names the languages of the columns: then the rows
         serve both directions. Otherwise they are from source to target, whichever is asked for.
+        UserError with the line for a malformed row, and for a file of another format.
         """
         lines = enumerate(text.removeprefix("\ufeff").splitlines(), 1)
         rows = [
@@ -155,7 +156,8 @@ TermSource = str | Path | Glossary | Mapping[str, str | None] | Iterable[Sequenc
 def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of a row: each form on the left with the one at its place on the right.
 
-    If one side has a single form, it goes with all forms of the other side.
+    If one side has a single form, it goes with all forms of the other side. UserError with the
+    place for a malformed row.
     """
     if not 1 <= len(columns) <= 2:
         raise UserError(f"{place}: expected a term and its translation, got {len(columns)} columns")

@@ -65,7 +65,8 @@ class FineTuneRequest:
 def fine_tune(request: FineTuneRequest) -> TrainResult:
     """Train, interpolate between old and new weights, and write the scores to the model card.
 
-    `max_minutes` bounds all of it but the report of the test sets.
+    `max_minutes` bounds all of it but the report of the test sets. Raises UserError for a run
+    without `init` and for fewer than 20 pairs of own text.
     """
     started, run = time.monotonic(), request.run
     if run.init is None:
@@ -165,7 +166,10 @@ def _scores(model: Transformer, name: str, pairs: Validation) -> dict[str, float
 
 
 def _own_pairs(run: TrainRequest) -> list[SentencePair]:
-    """Read the pairs of the user's own text that cleaning keeps, without duplicates."""
+    """Read the pairs of the user's own text that cleaning keeps, without duplicates.
+
+    Raises UserError at the first bad row, or skips these with `skip_bad`.
+    """
     bad_rows: BadRows = [] if run.corpus.skip_bad else None
     specs = [Source.parse(text).spec for text in run.train]
     pairs = (p for spec in specs for p in read_pairs(spec, *run.langs, bad_rows, run.corpus))

@@ -60,7 +60,10 @@ class MicroBatches(Dataset[Batch]):
 def plan_epoch(
     data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
 ) -> list[Indices]:
-    """Return the micro-batches of an epoch for all processes, as indices of corpus rows."""
+    """Return the micro-batches of an epoch for all processes, as indices of corpus rows.
+
+    Raises UserError if batches of this size cannot be made of the corpus.
+    """
     indices = batching.epoch_indices(data.sizes, config.seed, epoch)
     try:
         return batching.plan(

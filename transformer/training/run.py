@@ -251,7 +251,10 @@ class RunFolder:
         return state if latest_version(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
-        """Read weights and state of a checkpoint of this run's model, and the moments of `last`."""
+        """Read weights and state of a checkpoint of this run, and the moments of a resumable one.
+
+        Raises UserError if it has another model or vocabulary.
+        """
         loaded = checkpoint.load(folder)
         own = self.model_config, self.data.tokenizer.model, self.directions
         if (loaded.model.config, loaded.tokenizer.model, loaded.directions) != own:

@@ -48,7 +48,10 @@ def attention_kernel(
 
 
 def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
-    """Join the launched processes; return their accelerator in the precision of the settings."""
+    """Join the launched processes; return their accelerator in the precision of the settings.
+
+    Sets the number of threads. Raises UserError if the settings need TensorBoard and it is missing.
+    """
     if config.is_tracked and not is_tensorboard_available():
         raise UserError(
             "expected TensorBoard for --report-to, it is not installed: "

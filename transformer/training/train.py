@@ -134,7 +134,8 @@ def train(request: TrainRequest, reserve: Callable[[], float] | None = None) -> 
 def prepare_only(request: TrainRequest) -> None:
     """Write the tokenised corpus with its development and test sets to `request.prepared`.
 
-    `train` needs no other text than this folder; see `transformer.corpus.prepared`.
+    `train` needs no other text than this folder; see `transformer.corpus.prepared`. UserError if
+    the request names no folder.
     """
     if request.prepared is None:
         raise UserError("expected a folder for --prepare-only: name it with --prepared")
@@ -177,7 +178,10 @@ def _prepare_text(
 
 
 def _fill_from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
-    """Return the request with the languages, sources and sets of a prepared folder."""
+    """Return the request with the languages of a prepared folder, and its sources and sets if open.
+
+    Raises UserError if the request names sources and other languages.
+    """
     requested = request.langs, request.both
     if request.train and requested != (folder.langs, folder.both):
         raise UserError(
@@ -280,7 +284,10 @@ def evaluate_best(
 
 
 def _load_model(request: TrainRequest) -> tuple[Checkpoint | None, ModelConfig]:
-    """Load the initial checkpoint, if any; return it and the shape to train, its own or larger."""
+    """Load the initial checkpoint, if any; return it and the shape to train, its own or larger.
+
+    Raises UserError for an invalid shape, or one that the checkpoint cannot grow to.
+    """
     initial = weights.load(request.init) if request.init else None
     try:
         if initial is None:
@@ -304,7 +311,10 @@ def _read_all(specs: Sequence[str], request: TrainRequest) -> list[SentencePair]
 
 
 def _check_columns(spec: str, request: TrainRequest) -> None:
-    """Check that a source's columns are not swapped; with --swap, log that they are exchanged."""
+    """Raise UserError if the columns of a source read as swapped; with --swap, log it instead.
+
+    A data set of the hub is not checked.
+    """
     langs, columns = request.langs, request.corpus
     if spec.startswith(HUB):
         return

@@ -119,7 +119,10 @@ class Trainer:
         return None
 
     def _steps(self) -> Iterator[Step]:
-        """Yield this process's steps of the rest of the epoch, loaded ahead by worker processes."""
+        """Yield this process's steps of the rest of the epoch, loaded ahead by worker processes.
+
+        Sets `steps_per_epoch`. Raises UserError if the state is beyond the epoch's end.
+        """
         config, rank, count = self.config, self.accelerator.process_index, self.world_size
         plan = plan_epoch(self.data, config, self.state.epoch, count)
         steps = batching.steps(plan, rank, count, config.accumulate)

@@ -70,7 +70,7 @@ class Directions:
         guard: bool,
         glossary: Glossary | None = None,
     ) -> None:
-        """`folders` by (source, target): see `load`."""
+        """Take `folders` by (source, target), and the arguments and errors of `load`."""
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
         check_device(device, compute_type)

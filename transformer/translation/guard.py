@@ -143,7 +143,7 @@ class GuardedTranslator(TextTranslator):
         return source
 
     def _correct_spelling(self, sentence: SourceSentence, keep_spelling: bool) -> SourceSentence:
-        """Normalize signs, correct typos, and restore the accents and ¿ ¡ of Spanish."""
+        """Normalize signs, restore accents and ¿ ¡; correct typos unless `keep_spelling`."""
         # A slot of the text's own is always kept, so that none but these stands in the words.
         typed = "".join(SLOTS[0] if is_kept else text for text, is_kept in sentence.parts)
         text = conventions.normalize_source(typed, self.src_lang)

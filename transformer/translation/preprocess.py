@@ -318,7 +318,7 @@ class TermPlace(NamedTuple):
 def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:
     """Return the text of a sentence with the source words of its terms, and the terms' places.
 
-    Other kept tokens become slots, numbered together with the slots of the terms.
+    With `has_slots` other kept tokens become slots, numbered together with the slots of the terms.
     """
     text, places, n_kept, terms = "", list[TermPlace](), 0, list(sentence.terms)
     for part, is_kept in sentence.parts:

@@ -38,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
     add("--to", dest="tgt_lang", type=language_code,
         help="target language, where there is no checkpoint")  # fmt: skip
     add_device_arguments(flags)
-    add("--guard", action="store_true", help="translate with care, as `translate` does by default")
-    add("--limit", type=int, help="only the first sentences of each test set")
+    add("--guard", action="store_true", help="translate with the guard, as `translate` does")
+    add("--limit", type=int, help="use only so many sentences of each test set, the first ones")
     add("--known", nargs="+", metavar="CORPUS",
         help="training text: words that only the output has are counted")  # fmt: skip
     add_arguments(flags, ColumnConfig)

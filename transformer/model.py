@@ -164,7 +164,7 @@ class Dropout(nn.Dropout):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zero elements at random and scale the others so that the mean stays; any shape."""
+        """In training, zero elements at random and scale the others to keep the mean; any shape."""
         threshold = min(255, round(256 * self.p))
         use_torch = x.device.type != "cpu" or torch.compiler.is_compiling()
         if not self.training or not threshold or use_torch:

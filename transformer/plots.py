@@ -125,7 +125,10 @@ def heat_map(
     title: str = "",
     kind: Literal["svg", "png"] = "svg",
 ) -> bytes:
-    """Draw a table of numbers in 0 ... 1, larger ones darker, with the names of columns on top."""
+    """Draw a table of numbers in 0 ... 1, larger ones darker, with the names of columns on top.
+
+    Returns the content of a file: SVG, or with `kind` "png" PNG.
+    """
 
     def paint(figure: "Figure") -> None:
         axes = figure.add_subplot()

@@ -85,7 +85,10 @@ def open_decoder(
 
 
 def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
-    """Return a decoder for a model in memory; the native decoder copies its weights."""
+    """Return a decoder for a model in memory: the native one, with a copy of the weights.
+
+    A `BatchDecoder` if that cannot run the model; then int8 is a UserError.
+    """
     if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
         weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())

@@ -238,6 +238,7 @@ def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
 
 
 def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
+    """Yield the unit of a line, or those of a message; none if it has nothing to translate."""
     texts = [item.text.text if item.text else None for item in line]
     if not keep_space:
         texts = [text and _SPACE.sub(" ", text) for text in texts]

@@ -139,7 +139,10 @@ class _Reader:
                 self.add(stop, "block")
 
     def _group(self, node: Any) -> None:
-        """Add a group, with the declaration that it begins with, as in {\\bf text}."""
+        """Add a group, with the declaration that it begins with, as in {\\bf text}.
+
+        A group with an accent and nothing else, {\\'e}, is added as text.
+        """
         inside, begin = node.nodelist, node.pos + 1
         name = getattr(inside[0], "macroname", "") if inside else ""
         if len(inside) == 1 and name in _ACCENTS:

@@ -94,7 +94,10 @@ def _parse_subject(raw: str, newline: str) -> Parsed[str]:
 
 
 def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
-    """Return the places where the next part and the header and body of this one begin."""
+    """Return the places where the next part, this one's header and this one's body begin.
+
+    `place` is where this part begins; the next one of a multipart is the first of its own.
+    """
     header = place
     for name, value in part.items():
         place = source.index(value, source.index(f"{name}:", place)) + len(value)

@@ -88,6 +88,10 @@ def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
 
 
 def _escape_cell(source: str, is_quoted: bool, delimiter: str, text: str) -> str:
+    """Write a text as a cell, quoted if `is_quoted` or if its signs ask for it.
+
+    Its commas and semicolons become those of `source`, unless it has more of them.
+    """
     stops = iter(_STOP.findall(source))
     if len(_STOP.findall(text)) <= len(_STOP.findall(source)):  # a semicolon comes out as a comma
         text = _STOP.sub(lambda _: next(stops), text)

@@ -129,7 +129,10 @@ def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
 
 
 def escape_text(text: str, source: str) -> str:
-    """Return a text as XML, in a CDATA section where its source was one."""
+    """Return a text as XML: in a CDATA section where its source was one, if it has no ]]>.
+
+    An & stays where the source has bare ones, within such a section.
+    """
     if source.startswith(CDATA[0]) and CDATA[1] not in text:
         return text.join(CDATA)
     if _has_bare_ampersand(source):  # only in a CDATA section that holds HTML

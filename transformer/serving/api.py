@@ -323,7 +323,7 @@ def _safe_name(name: str) -> tuple[str, str]:
 
 
 def _n_numbers(part: TranslatedSegment) -> int:
-    """Return how many numbers the JSON of a part will hold."""
+    """Return how many numbers the JSON of a part will hold; 0 without an alignment."""
     if part.aligned is None:
         return 0
     n_maps = part.aligned.n_numbers if isinstance(part.aligned, TracedTranslation) else 0

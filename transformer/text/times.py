@@ -155,7 +155,11 @@ def _parse_match(match: re.Match[str]) -> ClockTime | None:
 
 
 def format_time(clock: ClockTime, lang: str) -> str:
-    """Return a time as a language writes it: 6:30 p.m., 18:30."""
+    """Return a time as a language writes it: 6:30 p.m. in English, else 18:30.
+
+    If the half of the day is not known, English has no a.m. or p.m. An hour without minutes stays
+    so in English, and elsewhere if the half is not known.
+    """
     hour, minute = divmod(clock.minute % (2 * HALF_DAY), 60)
     if lang == "en":
         shown = f"{hour % 12 or 12}" + f":{minute:02}" * (not clock.has_no_minutes or minute > 0)

@@ -272,7 +272,7 @@ class GuardedTranslator(TextTranslator):
         ]
 
     def _protect_numbers(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
-        """Return an input that protects the lost numbers, which are converted by rule."""
+        """Return an input in which the lost numbers, converted by rule, are protected tokens."""
         lost = {issue.detail for issue in issues}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:

@@ -361,7 +361,10 @@ def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> Mod
 
 
 def _split_edges(text: str) -> list[Part]:
-    """Split a text into its words, to translate, and the marks around them, to keep."""
+    """Split a text into its words, to translate, and the marks around them, to keep.
+
+    A text without letters is kept as a whole.
+    """
     if not _LETTER.search(text):
         return [(text, True)] * bool(text)
     start = len(text) - len(text.lstrip(" \t,.;:!?…)]}-–—"))

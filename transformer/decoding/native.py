@@ -238,7 +238,7 @@ def default_threads() -> int:
 def _read_results(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
-    """Convert the results of the library to hypotheses."""
+    """Convert the results of the library to hypotheses, with their attention if `aligned`."""
     place = start = looked = 0
     hypotheses: list[list[Hypothesis]] = []
     for source, length in enumerate(n_source):

@@ -105,7 +105,11 @@ def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
 
 
 def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
-    """Translate a source into its target; return False if the target is translated."""
+    """Translate the source at `start` into its target; insert, open or empty the target for that.
+
+    Returns False, with nothing changed, if the target has a translation. A copy of the source, in
+    a state that means untranslated, is none.
+    """
     tokens, source = file.tokens, (start, end)
     place = file.next_place(end)
     if tokens[place].name == "seg-source" and tokens[place].kind == "open":

@@ -34,7 +34,11 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a
 
 
 def _is_selected(key: str, text: str, columns: Collection[str]) -> bool:
-    """Return whether a value is translated: its key is asked for, or it is no identifier."""
+    """Return whether a value is translated.
+
+    With `columns` if its key is one of them, else unless it is an identifier or its key begins
+    with @.
+    """
     if columns:
         return key in columns
     return key[:1] != "@" and not (_IDENTIFIER.fullmatch(text) and _IDENTIFIER_KEY.fullmatch(key))
@@ -48,7 +52,11 @@ def _check_known(kind: str, known: Collection[str], requested: Iterable[str]) ->
 
 
 def parse_table(text: str, options: Options, delimiter: str = "") -> Parsed[str]:
-    """Parse a table; its first row stays if columns are named or it has names for programs."""
+    """Parse a table; its first row stays if columns are named or it has names for programs.
+
+    Without a `delimiter` it is the one of , ; tab and | that the first row has most of. UserError
+    for a column that the table does not have.
+    """
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t|", key=first.count)
     cell = re.compile(

@@ -50,7 +50,10 @@ class RequestMiddleware:
         self._held = 0  # bytes, of all requests
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass a request on and its answer back."""
+        """Pass a request on and its answer back; answer with 413 or 503 if it is too large.
+
+        Adds HEADERS to the answer, sends a large one in chunks, and counts and logs it.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -115,7 +118,7 @@ class ProxyMiddleware(ProxyHeadersMiddleware):
         self._has_proxies = bool(trusted_hosts)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on."""
+        """Set `own_host` in the scope of a request, and pass it on."""
         if scope["type"] == "http":
             host = ""
             if self._has_proxies and scope["client"] and scope["client"][0] in self.trusted_hosts:

@@ -214,7 +214,10 @@ def compare_times(
 
 
 def correct_times(source: str, output: str, lang: str) -> str:
-    """Return the translation with the times of its source, if it is clear which belong together."""
+    """Return the translation with the times of its source, if it is clear which belong together.
+
+    Otherwise `output` is returned unchanged.
+    """
     found = compare_times(source, output, lang)
     if not found.missing:
         return output

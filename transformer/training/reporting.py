@@ -235,7 +235,10 @@ class Reporter:
     def validate(
         self, state: TrainingState, model: Transformer, name: str = "validation"
     ) -> TrainingState:
-        """Score a model on the development set, if there is one; save it as the best so far."""
+        """Score a model on the development set, and save it if it is the best so far.
+
+        Returns the state with the outcome; without a development set, unchanged.
+        """
         if not self.validation:
             return state
         score, is_main = 0.0, self.accelerator.is_main_process

@@ -199,7 +199,7 @@ class RunFolder:
         self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:  # fmt: skip
-        """Write a checkpoint; one with model and optimiser can be resumed from."""
+        """Write a checkpoint; with `training`, model and optimiser, it can be resumed from."""
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,

@@ -87,7 +87,10 @@ class Layout:
     def split(
         cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
     ) -> Self:
-        """Split a text into sentences; none ends within a `kept` span, and each one has words."""
+        """Split a text into sentences; none ends within a `kept` span.
+
+        A part without words is no sentence: it stays as it is.
+        """
         parts = split_sentences(text, lang, kept, terms)
         return cls(text, tuple(
             part if part.has_words else Segment(text=part.text, is_sentence=False) for part in parts
@@ -207,7 +210,7 @@ class Translator(TextTranslator):
         name: str = "model",
         directions: Sequence[Direction] = (),
     ) -> None:
-        """Of several `directions` the model is told which by the first piece of a source."""
+        """Translate `langs`; a model with several `directions` gets a first piece that says so."""
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from transformer.corpus.readers import read_pairs, read_texts
-from transformer.text import casing, language, names, spelling
+from transformer.text import language, names, spelling
 
 N_TRIGRAMS = 2500  # kept of those counted: the ones that tell most
 RARE = 4  # added to each count, so that what was seen once does not tell much
@@ -109,7 +109,7 @@ def accents(texts: Iterable[str]) -> list[str]:
     """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for text in filter(spelling.ACCENTED.search, texts):
-        for word in casing.LETTER_RUN.findall(unicodedata.normalize("NFC", text.lower())):
+        for word in language.LETTER_RUN.findall(unicodedata.normalize("NFC", text.lower())):
             spellings[spelling.strip_accents(word)][word] += 1
     best = {key: words.most_common(1)[0] for key, words in spellings.items()}
     return sorted(

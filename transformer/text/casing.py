@@ -6,8 +6,8 @@ translated in lower case, and its translation is put in capitals again.
 
 import re
 
-LETTER_RUN = re.compile(r"[^\W\d_]+")
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # don't is one
+from transformer.text.language import LETTER_RUN, WORD
+
 # Words that have a capital inside a sentence in titles only.
 _FUNCTION = """a al and are as at be but by con de del el en es for from has in is it la las lo
     los mi my no not o of on or para pero por que se su that the their this to un una was with y
@@ -87,13 +87,6 @@ def match_initial_case(text: str, model: str) -> str:
     if word != "A" and not (word[0].isupper() and word[1:].islower()):
         return text
     return text[:start] + word[0].lower() + text[start + 1 :]
-
-
-def match_case(word: str, model: str) -> str:
-    """Give a lowercase word the case of `model`: all caps or capitalized ("A" is capitalized)."""
-    if model.isupper() and len(model) > 1:
-        return word.upper()
-    return capitalize_first(word) if model[:1].isupper() else word
 
 
 def match_final_mark(text: str, model: str) -> str:

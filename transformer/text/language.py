@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.text.casing import WORD
-
+LETTER_RUN = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # don't is one
 NAMES = {"es": "Spanish", "en": "English"}
 LANGUAGES = tuple(NAMES)
 ISO_639_2 = {"spa": "es", "eng": "en"}

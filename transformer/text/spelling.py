@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from transformer.text.casing import LETTER_RUN, match_case
+from transformer.text.language import LETTER_RUN
 
 TABLES_FOLDER = Path(__file__).resolve().parent / "tables"
 ACCENTS_TABLE = TABLES_FOLDER / "accents.tsv"
@@ -173,6 +173,13 @@ def accented_words() -> Mapping[str, str]:
     """Return the Spanish words that can replace a form without accents; `data/tables.py` counts."""
     words = ACCENTS_TABLE.read_text(encoding="utf-8").split()
     return {strip_accents(word): word for word in words}
+
+
+def match_case(word: str, model: str) -> str:
+    """Give a lowercase word the case of `model`: all caps or capitalized ("A" is capitalized)."""
+    if model.isupper() and len(model) > 1:
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
 def restore_accents(text: str) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
-from transformer.text.casing import FUNCTION_WORDS, match_case
+from transformer.text.casing import FUNCTION_WORDS
 from transformer.text.markup import project_markup
+from transformer.text.spelling import match_case
 from transformer.text.tokenizer import group_words
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
 from transformer.translation.quality_checks import term_pattern

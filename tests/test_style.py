@@ -20,7 +20,8 @@ FORBIDDEN = frozenset((
     "settled", "in_steps", "Ending", "_way_out", "forget_after", "share_done", "unmarked",
     "within", "is_shouted", "is_small", "is_lone", "begins_like", "is_unread", "Way", "slips",
     "doubts", "_spelt", "_usual", "_likelier", "HOPELESS", "SURER", "Slices", "counted_as",
-    "refusal", "outbox", "in_product_type", "recognised",
+    "refusal", "outbox", "in_product_type", "recognised", "Said", "Ranked", "_as_one",
+    "_stretches", "Reading", "Failed", "existing", "_read_raw",
 ))  # fmt: skip
 
 

@@ -231,8 +231,8 @@ class NativeDecoder:
 
 def default_threads() -> int:
     """Return OMP_NUM_THREADS, or else the number of cores that this process may use."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdecimal() and int(asked) else len(os.sched_getaffinity(0))
+    value = os.environ.get("OMP_NUM_THREADS", "")
+    return int(value) if value.isdecimal() and int(value) else len(os.sched_getaffinity(0))
 
 
 def _read_results(

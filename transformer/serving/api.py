@@ -147,7 +147,7 @@ class Api:
     ) -> Translation:
         page_options = Options(*langs)
         passages = await self._page_workers.read(text, ".html", page_options)
-        filled, warnings = await self._service.fill(passages, langs, options)
+        filled, warnings = await self._service.translate_passages(passages, langs, options)
         pages, known = [filled], dict[str, Translation]()
 
         async def candidate(k: int, texts: Sequence[str]) -> list[TranslatedText]:
@@ -187,7 +187,7 @@ class Api:
         self._metrics.count_characters(size)
         warnings: tuple[str, ...] = ()
         if source != target:
-            filled, warnings = await self._service.fill(passages, langs, options)
+            filled, warnings = await self._service.translate_passages(passages, langs, options)
         else:
             filled = PickledList(
                 split_at_marks(passage.text, passage.marks) for passage in passages

@@ -105,7 +105,7 @@ class Service:
         layout = self.directions.translator(langs).split(text, options.glossary)
         return layout if options.spelling else layout.without_corrections()
 
-    async def fill(
+    async def translate_passages(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
     ) -> TranslatedPassages:
         """Return the translations of a file's passages, their markup in place; and warnings."""

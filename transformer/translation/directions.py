@@ -176,9 +176,9 @@ class Directions:
         if not isinstance(target, str):
             got = f"langs={langs!r}, to={to!r}"
             raise UserError(f'expected languages as langs=("es", "en"), or to="en"; got {got}')
-        asked = source and language_code(source), language_code(target)
+        requested = source and language_code(source), language_code(target)
         for pair in self.folders:
-            if asked in (pair, (None, pair[1])):
+            if requested in (pair, (None, pair[1])):
                 return pair
         there = ", ".join("-".join(pair) for pair in self.folders)
         raise UserError(f"expected a direction out of {there}; got {langs or to!r}")

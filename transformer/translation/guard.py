@@ -52,7 +52,7 @@ INVENTED = "invented word"
 NOT_REPORTED = (INVENTED,)  # retried, but no warning: the word may be a rare one
 Candidates = tuple[Candidate, ...]
 Issues = tuple[QualityIssue, ...]
-Ranked = tuple[Candidates, Issues]  # candidates, and the issues of the first one
+Ranking = tuple[Candidates, Issues]  # candidates, and the issues of the first one
 RetryStrategy = Callable[[SourceSentence, Issues], ModelInput]
 
 # A word with a letter that texts in Spanish and English hardly have, so a name: Łódź, Håkon.
@@ -193,7 +193,7 @@ class GuardedTranslator(TextTranslator):
             return preprocess.split_at_placeholders(sentence)
         return preprocess.mask(sentence, self.has_slots)
 
-    def _search(self, sources: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranked]:
+    def _search(self, sources: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranking]:
         """Return the best candidates for each sentence, after placing terms and retrying."""
         config = dataclasses.replace(decode, scores=True)
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
@@ -215,7 +215,7 @@ class GuardedTranslator(TextTranslator):
 
     def _search_both_cases(
         self, sources: Sequence[SourceSentence], decode: DecodeConfig
-    ) -> list[Ranked]:
+    ) -> list[Ranking]:
         """Translate each sentence, short ones in the other case too; keep the likelier result.
 
         A corpus has few single words and titles, and mostly in one case.
@@ -239,7 +239,7 @@ class GuardedTranslator(TextTranslator):
     def _retry(
         self,
         sources: Sequence[SourceSentence],
-        best: list[Ranked],
+        best: list[Ranking],
         decode: DecodeConfig,
         n_best: int,
     ) -> None:
@@ -296,7 +296,7 @@ class GuardedTranslator(TextTranslator):
         results = (translation.candidates for translation in translated)
         return [_assemble_candidates(model_input, results) for model_input in inputs]
 
-    def _rank(self, sentence: SourceSentence, candidates: Candidates) -> Ranked:
+    def _rank(self, sentence: SourceSentence, candidates: Candidates) -> Ranking:
         """Localize candidates and put the one with the least severe issues first."""
         localized = tuple(self._localize(sentence, candidate) for candidate in candidates)
         judged = list[tuple[Candidate, Issues]]()
@@ -351,7 +351,7 @@ def _is_writable(sign: str, alphabet: Set[str]) -> bool:
     return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
-def _choose_term_placement(sentence: SourceSentence, slotted: Ranked, placed: Ranked) -> Ranked:
+def _choose_term_placement(sentence: SourceSentence, slotted: Ranking, placed: Ranking) -> Ranking:
     """Return the better translation: the one with slots for terms, or with terms placed later.
 
     The one with less severe issues wins. If they are equal, `placed` wins, unless `slotted` has

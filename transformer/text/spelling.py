@@ -179,7 +179,7 @@ def match_case(word: str, model: str) -> str:
     """Give a lowercase word the case of `model`: all caps or capitalized ("A" is capitalized)."""
     if model.isupper() and len(model) > 1:
         return word.upper()
-    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+    return word.capitalize() if model[:1].isupper() else word
 
 
 def restore_accents(text: str) -> str:

@@ -31,6 +31,7 @@ _JOINED = re.compile(
     rf"|\b(?:{_DAY})[-–](?:{_DAY})\b",
     re.IGNORECASE,
 )
+_JOINT = re.compile("[/–-]")  # most texts have none
 _SPACED = re.compile(r"(?<=\w)(?: ?/ ?| - | – )(?=\w)")
 
 MAX_ROW = 80  # characters of a row of a calendar
@@ -93,7 +94,7 @@ def space_alternatives(text: str, lang: str) -> str:
         sign = re.search("[/–]", found[0]) or re.search("-", found[0])
         return found[0].replace(sign[0], f" {sign[0]} ") if is_known and sign else found[0]
 
-    return _JOINED.sub(space, text)
+    return _JOINED.sub(space, text) if _JOINT.search(text) else text
 
 
 def join_alternatives(text: str) -> str:

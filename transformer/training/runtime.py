@@ -36,10 +36,12 @@ def attention_kernel(
 ) -> contextlib.AbstractContextManager[None]:
     """Return a context that selects fast training kernels of `scaled_dot_product_attention`.
 
-    On a CPU the fused kernel has a slow backward pass in bfloat16, so the unfused one is used. On
-    a GPU cuDNN's kernel is left out, because it plans anew for each of the many batch shapes.
+    On a CPU the fused kernel has a slow backward pass in bfloat16, so the unfused one is used, and
+    computes in bfloat16 too: by default it converts its input to float32, at half the speed. On a
+    GPU cuDNN's kernel is left out, because it plans anew for each of the many batch shapes.
     """
     if device.type == "cpu" and precision == "bf16":
+        torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)  # of CPUs, too
         return sdpa_kernel(SDPBackend.MATH)
     if device.type == "cuda":
         fused = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]

@@ -49,7 +49,7 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
 def _translate(
     file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
 ) -> None:
-    """Insert a copy of the tokens in a span behind a place, and translate it."""
+    """Insert a copy of the tokens in a span behind a place, and add its units to the file."""
     copies = file.insert_copy(place, *span, before, behind)
     file.units += html.extract_units(copies, _pair_codes(copies))
 
@@ -74,7 +74,10 @@ def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
 
 
 def parse_xliff(text: str, options: Options) -> Parsed[str]:
-    """Parse the segments of an XLIFF file, 1.2 or 2, that have no translation."""
+    """Parse the segments of an XLIFF file, 1.2 or 2, that have no translation.
+
+    UserError for unsound XML, and for a file that names other languages than `options`.
+    """
     file = xml.Elements(text, _RULES)
     heads = [place for place in range(len(file.tokens)) if _languages(file, place)[0]] or [0]
     n_same = 0
@@ -105,7 +108,7 @@ def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
 
 
 def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
-    """Translate the source at `start` into its target; insert, open or empty the target for that.
+    """Add the units of the source at `start`, to be written in its target, new or emptied.
 
     Returns False, with nothing changed, if the target has a translation. A copy of the source, in
     a state that means untranslated, is none.
@@ -137,7 +140,11 @@ def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
 
 
 def parse_tmx(text: str, options: Options) -> Parsed[str]:
-    """Parse the units of a TMX file that have a text in the source language but not the target."""
+    """Parse the units of a TMX file with a text in the source language but none in the target one.
+
+    Without a source in `options` it is the first language of each unit. UserError for unsound XML;
+    without a target, `render` raises it.
+    """
     file = xml.Elements(text, _RULES)
 
     def language(place: int) -> str:
@@ -167,7 +174,10 @@ def _refuse_without_target() -> str:
 
 
 def parse_qt(text: str, options: Options) -> Parsed[str]:
-    """Parse the messages of a Qt file (.ts) that have no translation."""
+    """Parse the messages of a Qt file (.ts) that have no translation.
+
+    UserError for unsound XML, and for a file that names other languages than `options`.
+    """
     file = xml.Elements(text, _RULES)
     head = next((file.attributes(place) for place, _ in file.find("TS")), {})
     metadata = Metadata(head.get("sourcelanguage", ""), head.get("language", ""))
@@ -197,7 +207,8 @@ def parse_qt(text: str, options: Options) -> Parsed[str]:
 def parse_po(content: bytes | str, options: Options) -> Parsed[bytes]:
     """Parse the entries of a PO file, or of a template, that have no translation.
 
-    The file is read in the encoding that its header names, and written in UTF-8.
+    The file is read in the encoding that its header names, and written in UTF-8. UserError for a
+    file that polib cannot read, and for one in another language than the target of `options`.
     """
     if isinstance(content, bytes) and (name := _LEGACY_CHARSET.search(content, 0, PO_HEADER_SIZE)):
         encoding = codecs.lookup(name[0].decode()).name

@@ -47,7 +47,10 @@ class Verbatim(str):
 
 
 class TextEdits:
-    """Translations and replacements of parts of a text, in order; everything else stays."""
+    """Replacements of parts of a text, by a text or a translation; all else stays.
+
+    They are made from the beginning of the text to its end.
+    """
 
     def __init__(self, text: str) -> None:
         self._text, self._parts = text, list[str | Callable[[], str]]()
@@ -57,16 +60,16 @@ class TextEdits:
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
         """Replace a part behind the last edit by a text, or by what a function will return.
 
-        Return the index of `new` among the parts.
+        Returns the index of `new` among the parts.
         """
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1
 
     def translate(self, start: int, stop: int, text: str, escape: Callable[[str], str]) -> None:
-        """Translate a part that says `text`, and write the translation as `escape` returns it.
+        """Add the units of a part that says `text`; `escape` returns its translation as written.
 
-        It stays as it is if it has no words or its translation is the same.
+        The part stays as it is if it has no words or its translation is the same.
         """
         source = self._text[start:stop]
         index = len(self._parts) + 1
@@ -79,7 +82,7 @@ class TextEdits:
             self.units += units
 
     def insert(self, place: int, prefix: str, text: str, escape: Callable[[str], str]) -> None:
-        """Insert `prefix` and the translation of `text` at a place behind the last edit."""
+        """Insert `prefix` and `text`, to be translated, at a place behind the last edit."""
         self.replace(place, place, prefix)
         index = self.replace(place, place, escape(text))
 
@@ -91,7 +94,7 @@ class TextEdits:
     def translate_inline(
         self, start: int, stop: int, content: InlineContent[Verbatim], escape: Callable[[str], str]
     ) -> None:
-        """Translate a part in which the placeholders stay as they are written."""
+        """Add the unit of a part, if it has words; its placeholders stay as they are written."""
         if not content.passage.is_translatable:
             return
         index = self.replace(start, stop, self._text[start:stop])

@@ -113,8 +113,9 @@ def translate_document(
 ) -> tuple[bytes, list[str]]:
     """Translate a file into the other language; return it with the warnings.
 
-    Its language, if it does not name one, is recognised once for all its passages. `started` is
-    called with the number of passages, `advance` with how many more are done.
+    The language of a file that names none is recognised by its first passages. `started` is called
+    with the number of passages, `advance` with how many more are done. UserError for a file that
+    is too large or cannot be parsed.
     """
     if job.source.stat().st_size > MAX_BYTES:
         raise UserError(f"expected a file of at most {MAX_BYTES >> 20} MiB")

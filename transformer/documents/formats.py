@@ -74,7 +74,10 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The passages of a file, in order, and `write`, which returns it with their translations."""
+    """The passages of a file, in order, and `write`, which returns it with their translations.
+
+    `write` raises UserError if it cannot parse again what it has made of bytes.
+    """
 
     passages: tuple[Passage, ...]
     write: Callable[[Sequence[MarkedText]], bytes]

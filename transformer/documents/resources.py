@@ -59,7 +59,7 @@ def _escape(signs: str, text: str) -> str:
 
 
 def parse_properties(text: str, options: Options) -> Parsed[str]:
-    """Parse a .properties file; values are written in ASCII, unless the file has other signs."""
+    """Parse a .properties file; values are written in ASCII if the whole file is."""
     import javaproperties
     from javaproperties.reading import SEPARATOR_RGX
 
@@ -273,8 +273,8 @@ def _escape_android(text: str, source: str) -> str:
 def parse_android(text: str, options: Options) -> Parsed[str]:
     """Parse strings, arrays and plurals of Android; those marked translatable="false" stay.
 
-    The form `many` of a plural, which only Spanish has, is removed or added. Raises UserError
-    without an element <resources>.
+    The form `many` of a plural, which only Spanish has, is removed or added. Raises UserError for
+    unsound XML, or without an element <resources>.
     """
     file = xml.Elements(text, replace(_RULES, escape=_escape_android))
     if not [*file.find("resources")]:
@@ -305,7 +305,10 @@ def parse_android(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_resx(text: str, options: Options) -> Parsed[str]:
-    """Parse resources of .NET: values without a type; those with names that begin with >> stay."""
+    """Parse resources of .NET: values without a type, but those whose names begin with >>.
+
+    Raises UserError for unsound XML.
+    """
     file = xml.Elements(text, _RULES)
     for start, end in file.find("data"):
         values = file.attributes(start)
@@ -317,7 +320,7 @@ def parse_resx(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_stringsdict(text: str, options: Options) -> Parsed[str]:
-    """Parse plurals of Apple: the forms, and the sentence that they stand in."""
+    """Parse plurals of Apple: the forms, and the sentence around them; UserError if unsound."""
     file = xml.Elements(text, _RULES)
     for start, end in file.find("key"):
         place = file.next_place(end)

@@ -149,7 +149,8 @@ def parse_json(text: str, options: Options, is_lines: bool = False) -> Parsed[st
     """Parse JSON, or with `is_lines` JSON Lines, one value on each line.
 
     All strings are translated but keys, identifiers and those under @ keys; with `columns` those
-    under these keys. In Spanish, a plural gets the form `..._many`.
+    under these keys. In Spanish, a plural gets the form `..._many`. UserError for unsound JSON, and
+    for a column that is no key of a string.
     """
     strings, place = list[tuple[str, JSONString]](), 0
     for number, line in enumerate(text.split("\n") if is_lines else [text], 1):
@@ -208,7 +209,7 @@ def _before_value(text: str, key: str, string: JSONString) -> str:
 def parse_arb(text: str, options: Options) -> Parsed[str]:
     """Parse messages of Flutter; values under @ keys stay, but the language is replaced.
 
-    Raises UserError if the file is no object of messages.
+    Raises UserError if the file is no object of messages, or names another language than `options`.
     """
     root = decode_json(text)
     if not isinstance(root, JSONObject):
@@ -231,6 +232,8 @@ def parse_yaml(text: str, options: Options) -> Parsed[str]:
     """Parse YAML: its strings but keys and identifiers, each written in the style that it has.
 
     A language that is the key of a whole file, as in Rails, is replaced by the target language.
+    UserError for unsound YAML, for a column that is no key of a string, and for another language
+    than the source of `options`.
     """
     roots = _compose_yaml(text)
     nodes = [node for root in roots for node in _scalars_by_key(root)]

@@ -44,7 +44,7 @@ class WorkerPool:
         memory: int = MEMORY,
         idle: float = IDLE_TIMEOUT,
     ) -> None:
-        """`n` processes, each with its limits, which exit after `idle` seconds without work."""
+        """Set the limits of each of `n` processes: CPU seconds a request, bytes, idle seconds."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
         self._idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
@@ -70,7 +70,10 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText],
     ) -> bytes:
-        """Return the same file with the translations of its passages, parsed with `options`."""
+        """Return the file that `read` got, given the same way, with its passages translated.
+
+        Raises UserError if it meets a limit or cannot be parsed again.
+        """
         return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
 
     def submit(
@@ -80,7 +83,11 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText] | None,
     ) -> "Future[bytes]":
-        """Return a future of the passages, one JSON line each; with `translations`, of the file."""
+        """Return a future of the passages, one JSON line each; with `translations`, of the file.
+
+        The first line is the metadata. Raises UserError for an unknown format; so does the future
+        for a file that is unsound or meets a limit.
+        """
         formats.get_format(suffix)
         request = (content, suffix, asdict(options), translations, self._seconds)
         return self._threads.submit(self._request, pickle.dumps(request))
@@ -128,7 +135,10 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def request(self, request: bytes, timeout: float) -> bytes | None:
-        """Return the reply; None if there is none within the time or the process ends."""
+        """Return the reply; None if none comes within `timeout` seconds or the process dies.
+
+        The process is then killed; the next request starts another one.
+        """
         is_new = self._process is None or self._process.poll() is not None
         if is_new:
             self._start()

@@ -41,7 +41,7 @@ class Elements:
     """
 
     def __init__(self, text: str, rules: MarkupRules) -> None:
-        """UserError for XML that is not well-formed."""
+        """Parse the text; UserError for XML that is not well-formed or declares entities."""
         check_xml(text)
         self.rules = rules
         self.tokens = html.merge_untranslatable(tokenize(text, is_xml=True), rules)
@@ -51,7 +51,7 @@ class Elements:
     def find(
         self, *names: str, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, int]]:
-        """Yield the places of the tags of elements with such a name, the outermost ones only."""
+        """Yield the places of the start and end tags of outermost elements with such a name."""
         end = start
         for place in range(start, len(self.tokens) if stop is None else stop):
             token = self.tokens[place]
@@ -60,11 +60,11 @@ class Elements:
                 yield place, end
 
     def end(self, start: int) -> int:
-        """Return the place of an element's end tag."""
+        """Return the place of an element's end tag; of an empty element it is `start`."""
         return self._ends.get(start, start)
 
     def next_place(self, place: int) -> int:
-        """Return the place of the next token that is neither white space nor a comment."""
+        """Return the next place of neither white space nor a comment; `place` if there is none."""
         for later in range(place + 1, len(self.tokens)):
             source = self.tokens[later].source
             if source.strip() and not source.startswith("<!--"):
@@ -85,7 +85,7 @@ class Elements:
             token.source = ""
 
     def translate(self, start: int, stop: int) -> None:
-        """Translate what is between two places."""
+        """Add the units of what is between two places."""
         pieces = []
         for token in self.tokens[start:stop]:
             inside = _cdata_tokens(token)

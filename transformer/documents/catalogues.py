@@ -74,10 +74,7 @@ def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
 
 
 def parse_xliff(text: str, options: Options) -> Parsed[str]:
-    """Parse the segments of an XLIFF file, 1.2 or 2, that have no translation.
-
-    UserError for unsound XML, and for a file that names other languages than `options`.
-    """
+    """Parse the segments of XLIFF 1.2 or 2 without a translation; UserError for unsound XML."""
     file = xml.Elements(text, _RULES)
     heads = [place for place in range(len(file.tokens)) if _languages(file, place)[0]] or [0]
     n_same = 0
@@ -174,10 +171,7 @@ def _refuse_without_target() -> str:
 
 
 def parse_qt(text: str, options: Options) -> Parsed[str]:
-    """Parse the messages of a Qt file (.ts) that have no translation.
-
-    UserError for unsound XML, and for a file that names other languages than `options`.
-    """
+    """Parse the messages of a Qt file (.ts) without a translation; UserError for unsound XML."""
     file = xml.Elements(text, _RULES)
     head = next((file.attributes(place) for place, _ in file.find("TS")), {})
     metadata = Metadata(head.get("sourcelanguage", ""), head.get("language", ""))
@@ -207,8 +201,8 @@ def parse_qt(text: str, options: Options) -> Parsed[str]:
 def parse_po(content: bytes | str, options: Options) -> Parsed[bytes]:
     """Parse the entries of a PO file, or of a template, that have no translation.
 
-    The file is read in the encoding that its header names, and written in UTF-8. UserError for a
-    file that polib cannot read, and for one in another language than the target of `options`.
+    The file is read in the encoding that its header names, and written in UTF-8. UserError if polib
+    cannot read it.
     """
     if isinstance(content, bytes) and (name := _LEGACY_CHARSET.search(content, 0, PO_HEADER_SIZE)):
         encoding = codecs.lookup(name[0].decode()).name

@@ -47,10 +47,7 @@ class Verbatim(str):
 
 
 class TextEdits:
-    """Replacements of parts of a text, by a text or a translation; all else stays.
-
-    They are made from the beginning of the text to its end.
-    """
+    """Replacements and translations of parts of a text, in order of place; all else stays."""
 
     def __init__(self, text: str) -> None:
         self._text, self._parts = text, list[str | Callable[[], str]]()
@@ -58,10 +55,7 @@ class TextEdits:
         self.end = 0  # of the last edit
 
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
-        """Replace a part behind the last edit by a text, or by what a function will return.
-
-        Returns the index of `new` among the parts.
-        """
+        """Replace a part behind the last edit by `new`, or what it returns; return its index."""
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1

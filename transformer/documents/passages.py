@@ -105,9 +105,9 @@ class Passage:
 class Options:
     """How a file is parsed.
 
-    `source` and `target` are languages, for files that name theirs. `columns` are the columns of a
-    table or the keys to translate; none: all. `encoding` is that of a text that does not declare
-    one; none: UTF-8, or Windows-1252 where the bytes are not UTF-8 and look like it.
+    `source` and `target` are languages; a parser raises UserError for a file that names others.
+    `columns` are the columns of a table or the keys to translate; none: all. `encoding` is that of
+    a text that declares none; by default UTF-8, or Windows-1252 where the bytes look like it.
     """
 
     source: str = ""

@@ -305,10 +305,7 @@ def parse_android(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_resx(text: str, options: Options) -> Parsed[str]:
-    """Parse resources of .NET: values without a type, but those whose names begin with >>.
-
-    Raises UserError for unsound XML.
-    """
+    """Parse untyped values of .NET, but those with names in >>; UserError for unsound XML."""
     file = xml.Elements(text, _RULES)
     for start, end in file.find("data"):
         values = file.attributes(start)

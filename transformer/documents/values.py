@@ -209,7 +209,7 @@ def _before_value(text: str, key: str, string: JSONString) -> str:
 def parse_arb(text: str, options: Options) -> Parsed[str]:
     """Parse messages of Flutter; values under @ keys stay, but the language is replaced.
 
-    Raises UserError if the file is no object of messages, or names another language than `options`.
+    Raises UserError if the file is no object of messages.
     """
     root = decode_json(text)
     if not isinstance(root, JSONObject):
@@ -232,8 +232,7 @@ def parse_yaml(text: str, options: Options) -> Parsed[str]:
     """Parse YAML: its strings but keys and identifiers, each written in the style that it has.
 
     A language that is the key of a whole file, as in Rails, is replaced by the target language.
-    UserError for unsound YAML, for a column that is no key of a string, and for another language
-    than the source of `options`.
+    UserError for unsound YAML, and for a column that is no key of a string.
     """
     roots = _compose_yaml(text)
     nodes = [node for root in roots for node in _scalars_by_key(root)]

@@ -70,10 +70,7 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText],
     ) -> bytes:
-        """Return the file that `read` got, given the same way, with its passages translated.
-
-        Raises UserError if it meets a limit or cannot be parsed again.
-        """
+        """Return the file that `read` got, with its passages translated; UserError as there."""
         return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
 
     def submit(
@@ -135,10 +132,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def request(self, request: bytes, timeout: float) -> bytes | None:
-        """Return the reply; None if none comes within `timeout` seconds or the process dies.
-
-        The process is then killed; the next request starts another one.
-        """
+        """Return the reply; None, with the process killed, if none comes in `timeout` seconds."""
         is_new = self._process is None or self._process.poll() is not None
         if is_new:
             self._start()

@@ -58,11 +58,11 @@ class Api:
         return self._service.directions.available
 
     def languages(self) -> list[schema.Language]:
-        """GET /languages: the languages, each with those that it can be translated to."""
+        """GET /languages: return the languages, each with those that it can be translated to."""
         return languages(self._served)
 
     def settings(self) -> schema.Settings:
-        """GET /frontend/settings: the limits and languages that a web page needs."""
+        """GET /frontend/settings: return the limits and languages that a web page needs."""
         limits = self._limits
         source, target = (
             schema.LanguageName(code=c, name=NAMES.get(c, c)) for c in self._served[0]
@@ -82,13 +82,13 @@ class Api:
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
-        """POST /detect: the languages that the text `q` may be in, likeliest first."""
+        """POST /detect: return the languages that the text `q` may be in, likeliest first."""
         text = schema.Detect.of(fields).q
         _check_size([text], self._limits.char_limit)
         return detect_languages(text)
 
     async def translate(self, fields: Mapping[str, Any]) -> schema.Translated:
-        """POST /translate: a text or a list, as text or HTML; RequestError 413 if too large."""
+        """POST /translate: translate a text or a list; RequestError 413 if it is too large."""
         request = schema.Translate.of(fields, self._limits.max_alternatives)
         texts, batch_limit = request.texts, self._limits.batch_limit
         if len(texts) > batch_limit:
@@ -165,7 +165,10 @@ class Api:
         return Translation(source=text, candidates=candidates, warnings=warnings)
 
     async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """POST /translate_file: return the name for /download_file, and warnings."""
+        """POST /translate_file: return the name for /download_file, and at most 100 warnings.
+
+        Raises UserError for a file that cannot be parsed, RequestError 413 for one too large.
+        """
         request = schema.TranslateFile.of(fields)
         options = TextOptions(glossary=self._glossary(request.glossary))
         content, source, target = request.file.content, request.source, request.target
@@ -241,7 +244,10 @@ class Api:
         return langs
 
     async def inspect(self, fields: Mapping[str, Any]) -> schema.Inspected:
-        """POST /inspect: a text by sentences, with words, their alignment and probabilities."""
+        """POST /inspect: return a text by sentences, with words, alignment and probabilities.
+
+        Only the first sentences have these numbers: MAX_INSPECTED, MAX_MAPPED with attention maps.
+        """
         request = schema.Inspect.of(fields)
         max_inspected = MAX_MAPPED if request.attention else MAX_INSPECTED
         options = TextOptions(request.spelling, self._glossary(request.glossary))
@@ -257,7 +263,7 @@ class Api:
         return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
-        """POST /continue_after: a sentence whose translation begins with a given prefix."""
+        """POST /continue_after: return a sentence whose translation begins with given pieces."""
         request = schema.ContinueAfter.of(fields)
         langs = self._direction(request)
         part = await self._service.continue_after(
@@ -268,7 +274,7 @@ class Api:
         return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: the words that may follow a given beginning of a translation."""
+        """POST /alternatives: return the words that may follow the beginning of a translation."""
         request = schema.Alternatives.of(fields)
         langs = self._direction(request)
         words = await self._service.alternatives(request.q, langs, request.prefix)
@@ -305,7 +311,7 @@ def _check_size(texts: Iterable[str], limit: int) -> int:
 
 @functools.lru_cache(maxsize=4)
 def parse_glossary(rows: str | tuple[tuple[str, ...], ...]) -> Glossary:
-    """Return the glossary of a text or of rows; cached, for a page sends the same one each time."""
+    """Return the glossary of a text or rows, cached as pages resend it; UserError if malformed."""
     if isinstance(rows, str):
         return Glossary.parse(rows)
     return Glossary.from_rows([(f"glossary, row {n}", row) for n, row in enumerate(rows, 1)])

@@ -73,7 +73,7 @@ GRACE = 30  # seconds that a stopping server gives to the requests under way
 
 
 def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastAPI:
-    """Return the application; it loads the models when it starts, and ends after open requests."""
+    """Return the application, which starts `service` with its models, and stops it at the end."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -155,7 +155,7 @@ class IncrementalJSONResponse(JSONResponse):
 
 
 def _array_rows(array: Any) -> list[Any]:
-    """Return an array's rows, for the encoder: as lists it would be a million numbers at once."""
+    """Return an array's rows, or the numbers of one row: an encoder needs no more at a time."""
     return [*array] if array.ndim > 1 else [round(number, 3) for number in array.tolist()]
 
 
@@ -267,7 +267,7 @@ def application(directions: Directions, decode: DecodeConfig, limits: ServeConfi
 
 
 def serve(app: FastAPI, limits: ServeConfig, ready: Callable[[str], None]) -> None:
-    """Listen until SIGTERM; `ready` gets the address. UserError for an address that is refused."""
+    """Listen until SIGTERM or SIGINT; `ready` gets the URL. UserError if it cannot listen there."""
     try:
         socket.getaddrinfo(limits.host, limits.port)  # what is no host fails without a socket
         family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET

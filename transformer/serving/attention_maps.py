@@ -42,7 +42,7 @@ class TracedTranslation(AlignedTranslation):
 
 
 class AttentionMaps:
-    """Sends sentences to the process, one after the other."""
+    """Attention maps from one process, which gets one sentence after the other."""
 
     def __init__(self, directions: Directions) -> None:
         self._models = (*directions.folders.items(),), directions.device, directions.compute_type

@@ -117,7 +117,7 @@ class RateLimiter:
 
 
 class Authorizer:
-    """Checks keys and rates; a request that is refused is a RequestError with 403 or 429."""
+    """Checks keys and rates; each method raises RequestError 403 or 429 to refuse a request."""
 
     def __init__(self, limits: ServeConfig) -> None:
         self._per_minute = limits.per_minute

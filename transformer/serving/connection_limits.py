@@ -100,7 +100,7 @@ class Protocol(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _watch(self) -> None:
-        """Start the deadline of the next request, or stop it when the request has come."""
+        """Start the deadline of the next request, or stop the deadline of one that has come."""
         if self.is_idle and self._request_timer is None:
             self._request_timer = self.loop.call_later(self.header_seconds, self.transport.abort)
         elif not self.is_idle and self._request_timer is not None:
@@ -119,7 +119,7 @@ class Protocol(H11Protocol):
         self._watch()
 
     def pause_writing(self) -> None:
-        """Start the deadline of a client that takes less than it gets."""
+        """Start the deadline of a client that does not read: past it, the connection is closed."""
         super().pause_writing()
         self._answer_timer = self.loop.call_later(self.stalled_seconds, self.transport.abort)
 
@@ -158,13 +158,13 @@ def max_connections(requested: int) -> int:
 
 
 class LoopExceptionHandler:
-    """Logs what goes wrong in an event loop outside any request, in a line without text."""
+    """Logs the type of an error in an event loop outside any request, never its message."""
 
     def __init__(self) -> None:
         self._silent_until = 0.0
 
     def __call__(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log an error; that no file can be opened at most once a minute."""
+        """Log an error; the lack of file descriptors is logged at most once a minute."""
         error = context.get("exception")
         if not is_out_of_files(error):
             log.error("defect: %s", type(error).__name__)

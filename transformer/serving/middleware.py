@@ -30,7 +30,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class RequestMiddleware:
-    """An ASGI application around another one."""
+    """ASGI middleware that limits, counts and logs the requests of an application."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class RequestMiddleware:
         self._held = 0  # bytes, of all requests
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass a request on and its answer back; answer with 413 or 503 if it is too large.
+        """Pass a request on and its answer back, with HEADERS and in chunks; count and log it.
 
-        Adds HEADERS to the answer, sends a large one in chunks, and counts and logs it.
+        A request that is too large is answered with 413 or 503, an exception as `error_response`.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -108,7 +108,7 @@ def _check_size(size: int, max_bytes: int) -> None:
 
 
 class ProxyMiddleware(ProxyHeadersMiddleware):
-    """Believes the forwarding headers of the proxies that were named, and of no others.
+    """Applies the forwarding headers of the proxies in `trusted_hosts`, and of no others.
 
     Sets `own_host` in the scope: the host and port under which the client knows this server.
     """

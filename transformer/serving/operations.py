@@ -38,7 +38,7 @@ INSPECTED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """One request: its purpose, fields and answer, and examples of both."""
+    """An operation of the API: its summary, fields and answer, and examples of both."""
 
     summary: str
     answer: Any = None  # the type of a JSON answer

@@ -17,7 +17,7 @@ _TEXT_FIELD = re.compile(r"q(?:\[\d*\])?")  # of one text or, as PHP sends it, o
 
 
 async def parse_fields(request: Request) -> Mapping[str, Any]:
-    """Return the fields of a request by name; RequestError for what cannot be read."""
+    """Return the fields of a request by name; RequestError 400 for a body that is not sound."""
     media_type = request.headers.get("content-type", "")
     if "json" in media_type:
         return _parse_json(await request.body())
@@ -36,7 +36,7 @@ async def parse_fields(request: Request) -> Mapping[str, Any]:
 
 
 def parse_query(request: Request) -> dict[str, Any]:
-    """Return the fields in the query of a request's address."""
+    """Return the fields in the query of a request's URL; RequestError 400 if it is not UTF-8."""
     return _group_fields(_parse_form(request.scope["query_string"]))
 
 

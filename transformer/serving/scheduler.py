@@ -44,7 +44,7 @@ _Batch = list[tuple[_Job, int, Any]]
 
 
 class Scheduler:
-    """One thread and a queue: `start` before use; `stop` finishes what was submitted."""
+    """One thread and a queue: `start` it before use; `stop` finishes what was submitted."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class Scheduler:
         max_waiting: int = 10_000,
         observe: Observer = lambda size, seconds: None,
     ) -> None:
-        """`compute(key, items)` returns a result for each item; a batch has items of one key.
+        """Set `compute(key, items)`, which returns a result for each item of a batch, all of a key.
 
         A batch takes items until their costs reach the budget. At most `max_waiting` items wait,
-        unless a lone request brings more.
+        unless a lone request brings more. `observe` gets the size and seconds of each batch.
         """
         self._compute = compute
         self._cost, self._budget = cost, budget
@@ -90,7 +90,8 @@ class Scheduler:
     def submit(self, key: Hashable, items: Sequence[Any]) -> "Future[list[Any]]":
         """Return a future of the items' results, in order; raise QueueFull or SchedulerStopped.
 
-        An item that fails fails the request. Cancelling the future drops the items that wait.
+        The exception of an item that fails is that of the future. Cancelling the future drops the
+        items that wait.
         """
         future: Future[list[Any]] = Future()
         if not items:

@@ -39,7 +39,7 @@ class Upload:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """What an error message says of a field that breaks its rule: "expected NAME ..."."""
+    """The end of the error message for a field that breaks its rule: "expected NAME ..."."""
 
     text: str
 
@@ -196,7 +196,7 @@ class ContinueAfter(Alternatives):
 
 
 class Error(TypedDict):
-    """Why a request is not answered, in one line."""
+    """A refusal: the reason, in one line."""
 
     error: str
 
@@ -209,7 +209,7 @@ class Detected(TypedDict):
 
 
 class Translated(TypedDict, total=False):
-    """Translations; lists, in order, where a list was asked for."""
+    """Translations: lists, in order, if `q` was a list."""
 
     translatedText: Required[str | list[str]]
     detectedLanguage: Detected | list[Detected]
@@ -231,14 +231,14 @@ class Language(LanguageName):
 
 
 class Direction(TypedDict):
-    """From one language to another."""
+    """A source and a target language."""
 
     source: LanguageName
     target: LanguageName
 
 
 class Settings(TypedDict):
-    """What a page must know of the server."""
+    """The limits and languages of the server, for a page."""
 
     apiKeys: bool
     keyRequired: bool
@@ -254,13 +254,13 @@ class Settings(TypedDict):
 
 
 class Health(TypedDict):
-    """That the server runs."""
+    """The state of the server."""
 
     status: str
 
 
 class FileTranslated(TypedDict, total=False):
-    """Where a translated file can be fetched, for half an hour."""
+    """The address of a translated file, which is kept for half an hour."""
 
     translatedFileUrl: Required[str]
     warnings: Annotated[list[str], Field(description="what is to check, at most 100; what is lost")]
@@ -272,7 +272,7 @@ Numbers = list[list[float]]
 
 
 class Part(TypedDict, total=False):
-    """A sentence of a text, or what stands between two; with numbers if it was looked into."""
+    """A sentence of a text, or what stands between two; a sentence may have numbers."""
 
     source: Required[str]
     target: Required[str]

@@ -61,7 +61,7 @@ class Service:
         max_waiting: int = 10_000,
         observe: Observer = lambda size, seconds: None,
     ) -> None:
-        """Serve `directions`; `max_waiting` sentences may wait, `observe` hears of each batch."""
+        """Serve `directions`; at most `max_waiting` sentences wait. `observe`: see `Scheduler`."""
         self.directions = directions
         self._decode, self._maps = decode, AttentionMaps(directions)
         self.scheduler = Scheduler(
@@ -81,7 +81,7 @@ class Service:
         term_pattern.cache_clear()
 
     def stop(self) -> None:
-        """Finish what was submitted, then end."""
+        """Finish what was submitted, then end the thread and the process of attention maps."""
         self.scheduler.stop()
         self._maps.close()
 
@@ -126,7 +126,7 @@ class Service:
         """Return the sentences of a text aligned with their translations, and what is between.
 
         Sentences after the first `max_inspected` are only translated. With maps, the alignment of
-        a sentence is a `TracedTranslation`.
+        a sentence is a `TracedTranslation`. Raises what `translate` and `AttentionMaps.trace` do.
         """
         layout = self._layout(text, langs, options)
         rest = layout.sentences[max_inspected:]
@@ -150,7 +150,7 @@ class Service:
     ) -> TranslatedSegment:
         """Translate a sentence so that its translation begins with the ids of `prefix`.
 
-        With maps, its alignment is a `TracedTranslation`, as that of `inspect`.
+        With maps, its alignment is a `TracedTranslation`. Raises what `inspect` does.
         """
         part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)
         return await self._add_maps(part, langs, prefix) if with_maps else part
@@ -158,7 +158,7 @@ class Service:
     async def alternatives(
         self, sentence: str, langs: Direction, prefix: Sequence[int]
     ) -> list[Alternative]:
-        """Return the words that may follow the ids of `prefix`, likeliest first."""
+        """Return the words that may follow `prefix`, likeliest first; raise what `inspect` does."""
         words: list[Alternative]
         words = await self._submit_prefix("alternatives", sentence, langs, prefix)
         return words

@@ -113,7 +113,7 @@ def _rewrite_clock(found: re.Match[str], lang: str) -> str:
 
 
 def translate_calendar(text: str, lang: str) -> str:
-    """Translate a row of abbreviated days or months, as of a calendar; "" for any other text."""
+    """Translate a row of days or months abbreviated in `lang`; return "" for any other text."""
     row = {word.lower() for word in _WORD.findall(text)} if len(text) <= MAX_ROW else set[str]()
     n_least = 7 if max(map(len, row), default=0) == 2 else 2  # Do, Mi are words, too
     tables = (dict(zip(*pair, strict=True)) for pair in _CALENDAR[lang] if len(row) >= n_least)

@@ -85,11 +85,11 @@ class Directions:
         return f"<Directions {served} of {models}, {guard} the guard, device {self.device}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the open models: a copy, or another process, opens its own."""
+        """Return all but the open models: a copy, or another process, opens its own."""
         return {**self.__dict__, "_open": {}}
 
     def select(self, directions: Iterable[Direction]) -> Self:
-        """Return a translator with the same models for some of their directions."""
+        """Return a translator for some of the directions, which opens their models anew."""
         folders = {langs: self.folders[langs] for langs in directions}
         return type(self)(
             folders, self.device, self.compute_type, guard=self.guard, glossary=self.glossary
@@ -213,7 +213,8 @@ class Directions:
         All texts have the languages `langs` ("es-en") or the target language `to`; without both,
         languages are recognised, and a text that is not clear has those of the text before it
         (`before` is for the first text). `glossary` replaces the one given to `load`. `search` are
-        fields of `decode`: `beam_size=4`.
+        fields of `decode`: `beam_size=4`. Raises TypeError for other types; UserError for a
+        direction without a model, invalid fields, a bad glossary, or any without the guard.
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)

@@ -1,7 +1,7 @@
 """Model inputs of a sentence: which parts of it are translated, and which are kept as they are.
 
 A protected token passes through the model as a slot, or stays outside: then the text between two
-of them is translated by itself. Text in capitals is translated from small letters.
+of them is translated by itself. Text in capitals is translated in lower case.
 """
 
 import re
@@ -59,7 +59,7 @@ class SourceSentence:
 
     @property
     def words(self) -> str:
-        """The parts that are translated."""
+        """The parts that are translated, with spaces between them."""
         return _joined_words(self.parts)
 
     @property
@@ -311,7 +311,7 @@ class TermPlace(NamedTuple):
     target: str
 
     def relative_to(self, start: int) -> Self:
-        """The same place, counted from `start`."""
+        """Return the same place, counted from `start`."""
         return self._replace(start=self.start - start, end=self.end - start)
 
 

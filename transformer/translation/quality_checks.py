@@ -102,7 +102,7 @@ class QualityIssue:
 
 
 def total_severity(issues: Sequence[QualityIssue]) -> int:
-    """The sum of severities by which candidates are ranked; 0 is the best."""
+    """Return the sum of severities by which candidates are ranked; 0 is the best."""
     return sum(issue.severity for issue in issues)
 
 
@@ -154,7 +154,7 @@ def find_issues(
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in small letters, without punctuation."""
+    """Return the words of a text in lower case, without punctuation."""
     return text.lower().translate(_MARKS).split()
 
 
@@ -261,9 +261,9 @@ def _lost_signs(source: str, output: str) -> list[str]:
 
 
 def _changed_values(source: str, output: str, lang: str) -> list[str]:
-    """Return the numbers that the output has with the same digits but another value: 3.50 as 350.
+    """Return the source's numbers that the output has as the same digits of another value.
 
-    A number that follows no convention, as a version or a date, must be unchanged.
+    3.50 as 350. A number that follows no convention, as a version or a date, must be unchanged.
     """
     there = dict[str, list[str]]()
     for number in _NUMBER.findall(output):
@@ -312,7 +312,7 @@ def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
 
 
 def _to_roman(number: int) -> str:
-    """The Roman numeral of a number below 40, as of centuries and kings; else nothing."""
+    """Return the Roman numeral of a number below 40, as of centuries and kings; else ""."""
     return "X" * (number // 10) + _ROMAN[number % 10] if number < 40 else ""
 
 
@@ -345,5 +345,5 @@ def _possible_values(number: str, lang: str = "") -> set[Fraction]:
 
 
 def _digits_of(number: str) -> str:
-    """The digits of a number without separators and leading zeros."""
+    """Return the digits of a number without separators and leading zeros."""
     return "".join(c for c in number if c.isdecimal()).lstrip("0") or "0"

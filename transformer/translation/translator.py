@@ -77,7 +77,7 @@ class Translation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """A text cut into sentences and gaps, to be joined again with the sentences' translations."""
+    """A text split into sentences and gaps, to be joined again with the translations."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -152,7 +152,7 @@ class TextTranslator(abc.ABC):
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """One translation for each sentence of some layouts, in order."""
+        """Return a translation of each sentence, in order."""
 
     @overload
     def translate(
@@ -176,7 +176,7 @@ class TextTranslator(abc.ABC):
         """Return the translation of a text, or a list with the translation of each text.
 
         White space between sentences is kept. `search` are fields of `decode`: `beam_size=4`.
-        Raises UserError for text that the vocabulary cannot write (never with byte fallback).
+        Raises TypeError for other types, UserError for an invalid search or glossary.
         """
         decode = search_config(decode, search)
         terms = None if glossary is None else Glossary.load(glossary)
@@ -275,13 +275,13 @@ class Translator(TextTranslator):
     def translate_segments(
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """One translation for each sentence of some layouts, in order."""
+        """Return a translation of each sentence, in order."""
         return self.translate_sentences([sentence.text for sentence in sentences], decode)
 
     def translate_sentences(
         self, sentences: Sequence[str], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
-        """Translate sentences without splitting them, unless they are too long for the model."""
+        """Translate sentences; split only those that are too long for the model."""
         cuts = [self.split_to_fit(sentence) for sentence in sentences]
         results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
         layouts = [
@@ -311,7 +311,7 @@ class Translator(TextTranslator):
 
     @property
     def max_source_len(self) -> int:
-        """Largest number of source tokens: half of `max_len`, as translations may be longer."""
+        """Most source tokens, end mark included: half of `max_len`, as targets may be longer."""
         return max(2, self.config.max_len // 2)
 
     def _fits(self, text: str) -> bool:
@@ -335,7 +335,7 @@ class Translator(TextTranslator):
 def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     """Yield lists of at most `window` lines that have arrived, read ahead by a thread.
 
-    An error while reading `lines` is raised here.
+    An error while reading `lines` is raised here. TypeError for a line that is no string.
     """
     if isinstance(lines, str):
         raise TypeError("expected an iterable of lines, got a string: translate() takes one")

@@ -75,7 +75,8 @@ class Glossary:
     def load(cls, source: "TermSource") -> "Glossary":
         """Return a glossary, or make one of a file, a dictionary, or pairs; TypeError for others.
 
-        A value of a dictionary may be None: such a term stays as it is.
+        A value of a dictionary may be None: such a term stays as it is. UserError for a file that
+        cannot be read, and for malformed or contradictory rows.
         """
         if isinstance(source, Glossary):
             return source
@@ -95,7 +96,7 @@ class Glossary:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read the glossary of a file; UserError with the line that is malformed."""
+        """Read the glossary of a file; UserError if unreadable, or with the malformed line."""
         with os_errors_as_user_errors(f"read the glossary {path}"):
             content = Path(path).read_bytes()
         try:
@@ -128,7 +129,7 @@ class Glossary:
 
     @classmethod
     def from_rows(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
-        """Make a glossary from rows (place for error messages, columns)."""
+        """Make a glossary from rows (place, columns); UserError with the place of a bad row."""
         langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
         has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
         pairs: list[tuple[str, str]] = []

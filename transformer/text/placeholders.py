@@ -11,7 +11,7 @@ from typing import NamedTuple
 from transformer.config import SLOTS
 from transformer.text.patterns import PATTERNS
 
-# Behind another word, a word in small letters begins none of the patterns but a street's address.
+# Behind another word, a word in lower case begins none of the patterns but a street's address.
 _PLAIN_WORD = (
     r"(?<=[^\W\d_][ ])(?!calle|avenida|plaza|paseo|carretera|camino|ronda)"
     r"[a-zß-öø-ÿ]{3,}+(?=[\s,;!?])[^\S\n]*+"

@@ -64,7 +64,7 @@ class WordList:
         return word in self.rank or word in self.others
 
     def correction(self, word: str) -> str:
-        """Return the most frequent word that `word` may be a typo of, or `word` if it is known."""
+        """Return the most frequent word of which `word` is a typo, if any; else `word` itself."""
         if word in self:
             return word
         candidates = {other for other in single_edits(word) if other in self.rank}
@@ -141,6 +141,7 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
     """Return the share (0 to 1) of a text's words that a language has, and the number of words.
 
     Names do not count. A rare word counts half, as the word lists contain some foreign words.
+    Returns (1.0, 0) for a text without words and for a language without a list.
     """
     known = load_words(lang)
     found = LETTER_RUN.findall(text)
@@ -170,7 +171,7 @@ def strip_accents(text: str) -> str:
 
 @functools.cache
 def accented_words() -> Mapping[str, str]:
-    """Return the Spanish words that can replace a form without accents; `data/tables.py` counts."""
+    """Return, by the form without accents that it can replace, each accented Spanish word."""
     words = ACCENTS_TABLE.read_text(encoding="utf-8").split()
     return {strip_accents(word): word for word in words}
 

@@ -39,7 +39,7 @@ _ENCODING = ("utf-8", "surrogateescape")  # a translation may hold half a charac
 
 
 class Tokenizer:
-    """A trained vocabulary; its whole state is the bytes of a SentencePiece model."""
+    """A trained vocabulary, made from the bytes of a SentencePiece model; ValueError for others."""
 
     def __init__(self, model: bytes) -> None:
         self.model = model

@@ -19,14 +19,14 @@ MAX_WIDENING = 1.15  # factor by which noise in single pairs may widen a batch
 
 
 def derive_seed(*numbers: int) -> int:
-    """Derive one 63-bit seed from several numbers."""
+    """Derive one 63-bit seed from several numbers, none of them negative."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
-    """Sample another segmentation of a text (Kudo 2018); keep `ids` if it is too long."""
+    """Sample another segmentation by `Tokenizer.sample`; return `ids` if it would be too long."""
     tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
@@ -100,7 +100,10 @@ def fit_to_budget(pairs: list[IdPair], budget: int, rng: random.Random) -> list[
 def micro_batch(
     data: PreparedCorpus, rows: Iterable[int], config: TrainConfig, max_len: int, seed: int
 ) -> Batch:
-    """Return the pairs of some rows as a padded batch, with noise and subword sampling if set."""
+    """Return the pairs of some rows as a padded batch, with noise and subword sampling if set.
+
+    Raises UserError for subword sampling with a BPE vocabulary.
+    """
     pairs = [data.pairs[int(i)] for i in rows]
     if config.has_noise:
         pairs = apply_noise(pairs, data.tokenizer, config, max_len, derive_seed(seed, 1))

@@ -34,7 +34,7 @@ class Batch:
 
     @property
     def n_target(self) -> int:
-        """Return the tokens to predict, padding not counted; known without asking a GPU."""
+        """The number of tokens to predict, padding not counted; known without asking a GPU."""
         return self.real.numel()
 
     def _map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
@@ -128,7 +128,7 @@ def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int 
 
 
 def epoch_indices(weights: Sequence[tuple[int, float]], seed: int, epoch: int) -> Indices:
-    """Return the examples of an epoch, from (number of pairs, weight) of each source in order.
+    """Return the rows of an epoch; `weights` are (number of pairs, weight) of each source in order.
 
     Weight 1 takes each pair once; 2.5 takes it twice, and half of the pairs, sampled anew in each
     epoch, a third time.
@@ -157,8 +157,8 @@ def plan(
     """Return the batches of one epoch, over all processes; their number is a multiple of `group`.
 
     `lengths` are those of all sources and targets, special ids included, which are padded to a
-    `multiple`; each of `indices` occurs in exactly one batch. An example longer than the budget
-    is a ValueError, as is too few examples.
+    `multiple`; each of `indices` is in exactly one batch, of at most `budget` padded tokens. Raises
+    ValueError for an example longer than the budget and for too few examples.
     """
     src, tgt = (-(-side // multiple) * multiple for side in lengths)
     if not len(indices):

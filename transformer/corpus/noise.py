@@ -135,8 +135,7 @@ def _names_by_form() -> dict[str, list[tuple[str, str, bool]]]:
 def replace_names(src: str, tgt: str, rng: random.Random) -> SentencePair:
     """Replace given names, surnames and places on both sides, each by a random one of its kind.
 
-    Only names that occur once on both sides are replaced; a given name keeps its gender. So a
-    model learns to copy many names from a corpus that may know only Tom and Mary.
+    Only names that occur once on both sides are replaced; a given name keeps its gender.
     """
     swaps: list[tuple[int, int, str]] = []
     words = list(_CAPITALISED.finditer(src))
@@ -225,7 +224,7 @@ BATCH_NOISE: Mapping[str, Transform | None] = {  # None: it takes several pairs
 
 
 def sample_noise_share(config: NoiseConfig, rng: random.Random) -> float:
-    """Return the share of the batches with altered pairs if this batch is one of them, else 0.
+    """Decide by chance whether a batch has altered pairs; return the share of such batches, or 0.
 
     A few longer pairs would pad a whole batch, so altered pairs are kept together.
     """
@@ -235,10 +234,10 @@ def sample_noise_share(config: NoiseConfig, rng: random.Random) -> float:
 
 
 def sample_pair_noise(config: NoiseConfig, share: float, rng: random.Random) -> list[Transform]:
-    """Sample the transforms of one pair, in order, in a batch that is one of `share` of them.
+    """Sample the transforms of one pair, in order, for a batch that `sample_noise_share` chose.
 
     Who leaves out accents often leaves out capitals, too: every other time one random number
-    decides on all omissions. The rate of each remains what the settings say.
+    decides on all omissions. The rate of each over all batches is that of the settings.
     """
     chosen = [
         transform for name, transform in PAIR_NOISE.items()

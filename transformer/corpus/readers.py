@@ -367,7 +367,7 @@ def read_pairs(
 
 
 def read_texts(path: Path) -> Iterator[str]:
-    """Read text in one language: lines of a .txt file, or the column `text` of a Parquet file."""
+    """Yield the lines of a text, or the column `text` of a Parquet file; UserError for others."""
     if path.suffix != ".parquet":
         yield from iter_lines(path)
         return
@@ -379,7 +379,7 @@ def read_texts(path: Path) -> Iterator[str]:
 
 
 def tsv_path(name: str) -> Path:
-    """Parse a flag that names a .tsv file to write."""
+    """Parse a flag that names a .tsv file to write; ArgumentTypeError for another suffix."""
     if not name.endswith(".tsv"):
         raise argparse.ArgumentTypeError(f"expected a name that ends in .tsv, got {name}")
     return Path(name)
@@ -392,5 +392,5 @@ def format_tsv(langs: Direction, pairs: Iterable[SentencePair]) -> str:
 
 
 def write_tsv(path: Path, langs: Direction, pairs: Iterable[SentencePair]) -> None:
-    """Write pairs as TSV, atomically."""
+    """Write pairs as TSV, atomically; UserError if that fails."""
     write_text(path, format_tsv(langs, pairs))

@@ -95,7 +95,7 @@ def _init_worker(number: int) -> None:
 def load_steps(
     batches: MicroBatches, steps: Sequence[range], device: torch.device, workers: int
 ) -> Iterator[Step]:
-    """Yield the steps in order, on the device, each given by the numbers of its micro-batches."""
+    """Yield the steps, ranges of micro-batch numbers, on a device; `workers` load them ahead."""
     loader = DataLoader(
         batches,
         batch_size=None,

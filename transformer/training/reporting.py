@@ -42,10 +42,7 @@ def training_flops(config: ModelConfig, n_source: float, n_target: float) -> flo
 
 
 def peak_flops(device: torch.device, dtype: torch.dtype) -> float:
-    """Measure the floating-point operations a second of large matrix products; 0 on a CPU.
-
-    The measurement takes hundredths of a second on a GPU, but would take long on a CPU.
-    """
+    """Measure the floating-point operations a second of large matrix products; 0 without CUDA."""
     if device.type != "cuda":
         return 0.0
     x = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device).to(dtype)
@@ -79,7 +76,7 @@ class Meter:
         self.flops += training_flops(self._config, n_source, n_target)
 
     def rates(self) -> tuple[float, float]:
-        """Return target tokens and operations a second."""
+        """Return target tokens and floating-point operations a second since the last report."""
         seconds = time.monotonic() - self._since
         return self.tokens / seconds, self.flops / seconds
 
@@ -237,7 +234,8 @@ class Reporter:
     ) -> TrainingState:
         """Score a model on the development set, and save it if it is the best so far.
 
-        Returns the state with the outcome; without a development set, unchanged.
+        Returns the state with the outcome; without a development set, unchanged. UserError if all
+        pairs are too long for the model, or if a file cannot be written.
         """
         if not self.validation:
             return state

@@ -125,10 +125,7 @@ def keep_freed_memory() -> None:
 
 
 def enlarge_kernel_cache() -> None:
-    """Let oneDNN keep the kernels of all batch shapes, which outnumber its default cache.
-
-    Call it before the first matrix product.
-    """
+    """Let oneDNN cache the kernels of all batch shapes; call it before the first product."""
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
 
 

@@ -76,7 +76,7 @@ def tokens_per_epoch(data: PreparedCorpus) -> int:
 
 
 def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
-    """Return the tokens of each of a step's micro-batches, at least those of the longest pair.
+    """Return the token budget of a micro-batch, by the size of the corpus and its longest pair.
 
     A small corpus gets small batches, so that even its epochs have some hundred steps.
     """

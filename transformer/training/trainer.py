@@ -65,7 +65,10 @@ class Trainer:
         self.reporter = Reporter(self.folder, self.validation, accelerator)
 
     def resume(self, source: Path | None = None) -> bool:
-        """Resume from `source` or else the last checkpoint; return whether there is one."""
+        """Resume from `source` or else the last checkpoint; return whether there is one.
+
+        Raises UserError for a checkpoint that is broken or of another model.
+        """
         state = self.folder.restore(self.model, self.averaged, self.optimizer, source)
         self.state = state or self.state
         if self.accelerator.is_main_process:
@@ -73,7 +76,10 @@ class Trainer:
         return state is not None
 
     def run(self) -> StopReason:
-        """Train until a limit, a signal or exhausted patience; return the reason for stopping."""
+        """Train until a limit, a signal or exhausted patience; return the reason for stopping.
+
+        Raises UserError if the loss is not finite, or if the folder cannot be written.
+        """
         runtime.keep_freed_memory()
         runtime.enlarge_kernel_cache()
         self.folder.path.mkdir(parents=True, exist_ok=True)
@@ -148,7 +154,7 @@ class Trainer:
     def forward_backward(self, step: Step, n_target: float) -> Tensor:
         """Accumulate the gradient of the mean loss of a step's `n_target` tokens in all processes.
 
-        Return the loss of this process as a sum over its tokens: -> ().
+        Returns the loss of this process as a sum over its tokens: -> ().
         """
         total = torch.zeros((), device=self.device)
         scale = self.world_size / n_target  # gradients are averaged over the processes

@@ -72,7 +72,7 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """Return `loss` on all pairs and the `bleu` of `bleu_scores` in float32."""
+        """Return `loss` on all pairs and `bleu_scores` in float32; UserError as in `loss`."""
         return {"loss": self.loss(model), **self.bleu_scores(model, "float32")}
 
     def bleu_scores(self, model: Transformer, compute_type: ComputeType) -> dict[str, float]:

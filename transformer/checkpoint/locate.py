@@ -46,7 +46,7 @@ BOTH = "both"  # the folder of one released model for all of them
 
 
 def checksum_lines(folder: Path, names: Iterable[str]) -> str:
-    """Return the SHA-256 of files of a folder, one a line, in the format of `sha256sum`."""
+    """Return the SHA-256 of files of a folder as `sha256sum` prints it; OSError if unreadable."""
     lines = []
     for name in names:
         with open_regular(folder / name) as file:
@@ -277,7 +277,7 @@ def default_model(langs: Direction) -> Path:
 
 
 def model_folders(model: str | Path | None = None) -> dict[Direction, str | Path]:
-    """Map each direction to its model: those of one checkpoint, or of all released models."""
+    """Map each direction to its model, of one checkpoint or all released; UserError if none."""
     if model is not None:
         _, directions = read_config(find_checkpoint(model))
         return dict.fromkeys(requested_directions(model, directions), model)

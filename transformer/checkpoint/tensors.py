@@ -73,7 +73,7 @@ class LazyCheckpoint:
         return read_weights(self.folder / locate.WEIGHTS, self.config).items()
 
     def weights(self) -> Iterator[tuple[str, Array]]:
-        """Yield the name and the values in float32 of each weight."""
+        """Yield the name and the values in float32 of each weight; UserError if damaged."""
         for name, stored in self.stored_weights():
             yield name, stored.float32()
 

@@ -50,7 +50,7 @@ def save(
     card: str,
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write a checkpoint atomically; `load_training` returns what `training` holds."""
+    """Write a checkpoint atomically; UserError if that fails. `load_training` reads `training`."""
     values = {**locate.describe_directions(directions), "model": dataclasses.asdict(config)}
     with atomic_folder(folder) as new:
         (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")

@@ -49,7 +49,8 @@ class Decoder(Protocol):
 
         Each target begins with the ids in `prefix`. `aligned` adds the attention and the
         log-probability of each token to the hypotheses. With `branches`, the hypotheses of a source
-        are greedy searches, one after each of the `branches` likeliest next tokens.
+        are greedy searches, one after each of the `branches` likeliest next tokens. Raises
+        ValueError for a source or a prefix that is too long for the model.
         """
         ...
 
@@ -69,7 +70,7 @@ def check_device(device: str, compute_type: str) -> None:
 def open_decoder(
     opened: LazyCheckpoint, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
-    """Return a decoder for a checkpoint; UserError if it cannot use the device or compute type."""
+    """Return a decoder for a checkpoint; UserError for its weights, device or compute type."""
     check_device(device, compute_type)
     if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
@@ -87,7 +88,7 @@ def open_decoder(
 def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
     """Return a decoder for a model in memory: the native one, with a copy of the weights.
 
-    A `BatchDecoder` if that cannot run the model; then int8 is a UserError.
+    It is a `BatchDecoder` if that cannot run the model; then int8 is a UserError.
     """
     if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"

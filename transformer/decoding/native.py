@@ -121,7 +121,8 @@ class NativeDecoder:
     ) -> None:
         """Copy `weights` (name, array) into the library; ValueError if they do not fit `config`.
 
-        `plain` loads the plain model with the same weights, for callers that need it.
+        `plain` loads the plain model with the same weights, for callers that need it. UserError if
+        the library was not built or lacks the variant that VARIANT_VARIABLE names.
         """
         opened = load_library()
         if opened is None:

@@ -142,7 +142,8 @@ def analyse(
 ) -> SetReport:
     """Return the results of a translated test set; `baseline` names the other system, if any.
 
-    `known` are the words of the training text; without them no invented words are counted.
+    `known` are the words of the training text; without them no invented words are counted. Raises
+    ValueError for an empty set.
     """
     hypotheses, references = test_set.hypotheses, test_set.references
     chrf = sentence_chrf(hypotheses, references)
@@ -210,7 +211,7 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def invented_words(hypotheses: Sequence[str], known: Set[str]) -> float:
-    """Return how many of 1,000 words are lower case and not known; others may be names."""
+    """Return how many words in 1,000 are lower case and not `known`; capitalized may be names."""
     words = [word for hypothesis in hypotheses for word in WORD.findall(hypothesis)]
     invented = sum(word.islower() and word not in known for word in words)
     return 1000 * invented / max(len(words), 1)

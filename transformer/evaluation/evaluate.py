@@ -41,7 +41,7 @@ class System:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationRequest:
-    """What to evaluate: `model` and `compare` as `open_system` takes them, `tests` as corpora."""
+    """What to evaluate: `model` and `compare` for `open_system`, `tests` for `read_pairs`."""
 
     model: str
     tests: tuple[str, ...]
@@ -65,7 +65,8 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
     """Evaluate a system; return the report and the folder that was written.
 
     The folder gets report.json, report.html and of each set NAME.src, NAME.ref, NAME.hyp and,
-    in a comparison, NAME.baseline. The lines are written before anything is scored.
+    in a comparison, NAME.baseline. The lines are written before anything is scored. UserError for
+    what cannot be read, opened or written.
     """
     names = set_names(request.tests, request.names)
     system = open_system(request.model, request)
@@ -207,7 +208,7 @@ def read_set(
 def translations(
     system: System, test_set: TestSet, request: EvaluationRequest
 ) -> tuple[tuple[str, ...], Speed | None]:
-    """Return a line for each source and, unless read from a file, the speed of translating."""
+    """Return a line for each source and the speed, None for a file; UserError for a bad file."""
     if system.translator is None:
         path = system.path if system.path.is_file() else system.path / f"{test_set.name}.hyp"
         return _read_lines(path, len(test_set.sources), request.limit), None

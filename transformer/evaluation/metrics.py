@@ -84,7 +84,7 @@ def _match_dtype(score: S, stats: Any) -> S:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return the BLEU of sacreBLEU's defaults, in per cent."""
+    """Return the BLEU of sacreBLEU's defaults, in per cent; ValueError as in `scores`."""
     return scores(hypotheses, references, metrics=("BLEU",))[0].value
 
 
@@ -97,7 +97,8 @@ def scores(
     """Return metrics with sacreBLEU's defaults, in per cent; TER takes nine tenths of the time.
 
     With `n_bootstrap` the intervals are those of `sacrebleu --confidence`: the mean of that many
-    resamples plus and minus half the width of their middle 95 %, cut to the metric's scale.
+    resamples plus and minus half the width of their middle 95 %, cut to the metric's scale. Raises
+    ValueError for empty lists and for lists of different lengths.
     """
     _check_lengths(hypotheses, references)
     results = []
@@ -134,7 +135,7 @@ def paired_differences(
     """Return the metrics of two systems with the p-values of `sacrebleu --paired-bs`.
 
     There is one exception: if two systems agree in every resample, p is 1. sacreBLEU would return
-    its smallest p, as no resample has a difference larger than 0.
+    its smallest p, as no resample has a difference larger than 0. ValueError as in `scores`.
     """
     _check_lengths(hypotheses, references)
     _check_lengths(baseline, references)

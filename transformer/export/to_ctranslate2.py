@@ -134,7 +134,7 @@ def to_ctranslate2(
     quantization: Quantization = "none",
     tags: Sequence[int] = (),
 ) -> None:
-    """Write a folder that `ctranslate2.Translator` can open; `export` checks it.
+    """Write a folder that `ctranslate2.Translator` can open; UserError without the library.
 
     `tags` holds at most one id, which CTranslate2 puts in front of each source. Without a
     tokeniser (for measurements) each piece of the vocabulary is its id in decimal digits.
@@ -155,7 +155,7 @@ def to_ctranslate2(
 
 
 def open_ctranslate2(folder: Path, **options: Any) -> Any:
-    """Return the `ctranslate2.Translator` of a folder; `options` go to its constructor."""
+    """Return the `ctranslate2.Translator(folder, **options)`; UserError without the library."""
     return _import_library().Translator(str(folder), **options)
 
 

@@ -82,7 +82,7 @@ def _linear(name: str, layer: Any, rows: Any, columns: Any) -> Iterator[tuple[st
 
 
 def _layer(prefix: str, layer: Any, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """Yield the weights of an encoder or decoder layer by their names in Transformers."""
+    """Yield the names in Transformers and the weights of a layer, its channels in `order` (D,)."""
     every = slice(None)  # channels outside the residual stream keep their order
     blocks = {"self_attn": (layer.self_attention, layer.self_residual)}
     if hasattr(layer, "cross_attention"):
@@ -177,7 +177,7 @@ def to_huggingface(
     langs: Direction,
     tags: Sequence[int] = (),
 ) -> None:
-    """Write the model, its tokeniser and their configurations into a folder; `export` checks them.
+    """Write the model, its tokeniser and their configurations; raise as `to_huggingface_model`.
 
     `tags` holds at most one id, which the tokeniser puts in front of each source.
     """
@@ -218,7 +218,7 @@ def _override_bos_piece(piece: str) -> bytes:
 
 
 def open_huggingface(folder: Path) -> tuple[Any, Any]:
-    """Return the model in float32 and the `MarianTokenizer` of a folder."""
+    """Return the float32 model and MarianTokenizer of a folder; UserError without transformers."""
     library = _import_library()
     with warnings.catch_warnings():
         # sacremoses normalises punctuation, which our tokeniser does not do.
@@ -229,10 +229,7 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
 
 
 def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
-    """Return a function that does greedy search with `generate`: (B, S), limit -> B lists of ids.
-
-    The limit and the lists are without special ids.
-    """
+    """Return a function that does greedy search with `generate`, as `export.GreedySearch`."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = model.generate(

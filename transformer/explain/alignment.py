@@ -78,7 +78,7 @@ def align(
 ) -> list[AlignedTranslation]:  # fmt: skip
     """Translate sentences with their alignment, after a forced prefix if there is one.
 
-    Raises UserError for a text or prefix that is too long for the model.
+    Raises UserError for an empty text, an invalid prefix, and one that is too long for the model.
     """
     forced = _check_prefix(translator, prefix)
     sources = [_source_ids(translator, text) for text in texts]
@@ -103,7 +103,10 @@ def align(
 def align_given(
     translator: Translator, text: str, target: str, decode: DecodeConfig = GREEDY
 ) -> AlignedTranslation | None:
-    """Align a sentence with a given translation; None if the model cannot generate that."""
+    """Align a sentence with `target`, or return None if the model cannot generate that.
+
+    Raises UserError for a text that is empty or too long for the model.
+    """
     ids = [*translator.tokenizer.encode(target), EOS_ID]
     if UNK_ID in ids or len(ids) > translator.config.max_len - 2:
         return None
@@ -117,6 +120,7 @@ def alternatives(
     """Complete the k likeliest next tokens after a prefix to words; the likeliest word first.
 
     The word that the model would choose is among them. A word that two tokens begin comes once.
+    Raises what `align` does.
     """
     source, before = _source_ids(translator, text), _check_prefix(translator, prefix)
     start, size = len(before), translator.config.vocab_size

@@ -86,7 +86,7 @@ def trace(
 ) -> Trace:
     """Translate one sentence, after a forced prefix if there is one, and record all attention.
 
-    Raises UserError for a text or prefix that is too long for the model.
+    Raises what `align` does.
     """
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
@@ -129,8 +129,8 @@ def explain(
 ) -> Iterator[str]:
     """Yield lines that explain the translation of each sentence of each text.
 
-    With `picture`, draw the attention of the only sentence; UserError if there are several.
-    Without `steps` the only line is the translation.
+    With `picture`, draw the attention of the only sentence; without `steps` the only line is then
+    the translation. Raises UserError for several sentences with a picture, and what `align` does.
     """
     sentences = (
         part.text
@@ -172,7 +172,7 @@ def format_trace(traced: Trace) -> Iterator[str]:
 
 
 def save_picture(traced: Trace, path: Path) -> None:
-    """Write the attention as a picture, or as a page with the steps, by the suffix of `path`."""
+    """Write the attention as .png or .svg, or .html with the steps; UserError if that fails."""
     looks = alignment_map(traced).tolist()
     layer = best_alignment_layer(traced.cross) + 1
     title = f"Attention, mean of the heads of decoder layer {layer}"

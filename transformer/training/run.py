@@ -199,7 +199,10 @@ class RunFolder:
         self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:  # fmt: skip
-        """Write a checkpoint, to resume from if `training` is model and optimiser; or UserError."""
+        """Write a checkpoint; with `training`, (model, optimiser), it can be resumed from.
+
+        Raises UserError if that fails.
+        """
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,

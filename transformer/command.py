@@ -223,7 +223,7 @@ def _discard_unwritten(stream: Any) -> None:
 
 @contextlib.contextmanager
 def os_errors_as_user_errors(do: str) -> Iterator[None]:
-    """Turn an OSError inside the block into a UserError: "cannot {do}: reason"."""
+    """Turn an OSError in the block, but BrokenPipeError, into a UserError: "cannot {do}: why"."""
     try:
         yield
     except BrokenPipeError:
@@ -249,7 +249,7 @@ LineOutput = tuple[Callable[..., None], int, str]
 def open_line_output(
     target: Path | None, *, resume: bool, by: str = "--resume"
 ) -> Iterator[LineOutput]:
-    """Open standard output or a file to write lines to.
+    """Open standard output or a file to write lines to; an OSError becomes a UserError.
 
     Yields (write, n_lines, last): a function that writes one line, the number of lines that an
     earlier run has left and the last one of them. The other arguments: see `resumable_output`.
@@ -271,7 +271,7 @@ def open_line_output(
 
 @contextlib.contextmanager
 def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object]]:
-    """Open standard output, a pipe, or a file to write atomically; yield its `write` method."""
+    """Open standard output, a pipe, or a file (atomically); yield `write`; UserError on OSError."""
     if target is None:
         with os_errors_as_user_errors("write standard output"):
             yield _standard_output().buffer.write

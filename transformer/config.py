@@ -30,7 +30,7 @@ def source_tags(langs: Iterable[str]) -> tuple[str, ...]:
 
 
 def target_tag(lang: str) -> str:
-    """Return the first source piece of a model with several directions (Johnson et al. 2017)."""
+    """Return the first source piece for a target language, if a model has several directions."""
     return f"<2{lang}>"
 
 
@@ -394,7 +394,7 @@ def _is_network(text: str) -> bool:
 
 
 def model_config(preset: str, **changes: Any) -> ModelConfig:
-    """Return a preset with some fields replaced; UserError for an unknown preset."""
+    """Return a preset with fields replaced; UserError if it is unknown, ValueError for a value."""
     if preset not in PRESETS:
         raise UserError(f"expected a preset out of {', '.join(PRESETS)}; got {preset!r}")
     return ModelConfig(**{**PRESETS[preset], **changes})

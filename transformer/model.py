@@ -164,7 +164,7 @@ class Dropout(nn.Dropout):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """In training, zero elements at random and scale the others to keep the mean; any shape."""
+        """Zero elements at random in training, and scale the others to keep the mean; any shape."""
         threshold = min(255, round(256 * self.p))
         use_torch = x.device.type != "cpu" or torch.compiler.is_compiling()
         if not self.training or not threshold or use_torch:
@@ -175,7 +175,7 @@ class Dropout(nn.Dropout):
 
 
 def to_autocast_dtype(x: Tensor) -> Tensor:
-    """Under autocast, cast once to its type instead of in each layer that reads `x`."""
+    """Cast `x` to the type of autocast, if that is on: once, not in each layer that reads `x`."""
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
 
@@ -324,7 +324,7 @@ class Transformer(nn.Module):
         return self.dropout(x + self.positions(start, ids.size(1)))
 
     def encode(self, src: Tensor) -> DecoderState:
-        """Encode the source: (B, S) -> the state that decoding starts from."""
+        """Encode the source: (B, S) -> the state that decoding starts from; raise as `embed`."""
         mask = padding_mask(src, PAD_ID)
         x = self.embed(src)  # (B, S, D)
         for layer in self.encoder:
@@ -351,6 +351,7 @@ class Transformer(nn.Module):
         """Score what follows each of the next T target tokens: (B, T) -> (B, T, V), new state.
 
         T may be one token or the whole target. Row t of the logits scores the token after token t.
+        Raises ValueError past the last position.
         """
         x, state = self.decode_hidden(tgt, state)
         return F.linear(x, self.embedding.weight), state

@@ -39,7 +39,7 @@ def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
 
     The records are the lines of `metrics.jsonl`. Of a step that was logged again after
     resuming the later record counts. Panels without numbers are left out; ValueError if none is
-    left.
+    left. UserError without matplotlib.
     """
     panels = [
         (title, lines)
@@ -86,6 +86,7 @@ def bars(
     """Draw one group of bars for each label, one bar of it for each series.
 
     The intervals, where given, are the (low, high) ends of the error bars; None draws none.
+    UserError without matplotlib.
     """
     width = 0.8 / len(series)
 
@@ -107,7 +108,7 @@ def bars(
 def histogram(
     edges: Sequence[float], counts: Sequence[int], title: str = "", x_label: str = ""
 ) -> str:
-    """Draw counts as bars between neighbouring edges."""
+    """Draw counts as bars between neighbouring edges; UserError without matplotlib."""
     widths = [0.92 * (right - left) for left, right in itertools.pairwise(edges)]
 
     def paint(figure: "Figure") -> None:
@@ -127,7 +128,7 @@ def heat_map(
 ) -> bytes:
     """Draw a table of numbers in 0 ... 1, larger ones darker, with the names of columns on top.
 
-    Returns the content of a file: SVG, or with `kind` "png" PNG.
+    Returns the content of a file: SVG, or with `kind` "png" PNG. UserError without matplotlib.
     """
 
     def paint(figure: "Figure") -> None:
@@ -164,8 +165,7 @@ def _render(
 ) -> bytes:
     """Return the figure as a file: an SVG without, a PNG with a background.
 
-    Raises UserError if matplotlib is not installed.
-    Without pyplot no figure outlives the call, and the settings hold within it only.
+    Raises UserError without matplotlib. No figure or setting outlives the call.
     """
     try:
         import matplotlib

@@ -80,6 +80,10 @@ def test_the_language_is_detected(client: Any, translate: Call) -> None:
     assert answer["translatedText"] == [translate(TEXT), english]
     found = client.post("/detect", q=english).json()
     assert [one["language"] for one in found] == ["en", "es"]
+    assert sum(one["confidence"] for one in found) == pytest.approx(100)
+    french = "Bonjour, je voudrais une chambre pour deux personnes."
+    found = client.post("/detect", q=french).json()
+    assert sum(one["confidence"] for one in found) < 50  # of a third language
 
 
 def test_alternatives_are_the_further_hypotheses(client: Any, random_checkpoint: Path) -> None:

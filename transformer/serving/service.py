@@ -19,6 +19,7 @@ from transformer.serving.attention_maps import AttentionMaps
 from transformer.serving.errors import RequestError
 from transformer.serving.scheduler import Observer, Scheduler
 from transformer.serving.schema import Detected, Language
+from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import LANGUAGES, NAMES, detect
 from transformer.text.sentences import Segment
@@ -235,10 +236,17 @@ def languages(served: Collection[Direction]) -> list[Language]:
 
 
 def detect_languages(text: str) -> list[Detected]:
-    """Return the languages that a text may be in, likeliest first, in per cent."""
-    likeliest = detect(text[:DETECT_CHARS])
-    shares = dict.fromkeys(LANGUAGES, 1 - likeliest.confidence)
-    shares[likeliest.lang] = likeliest.confidence
+    """Return the languages that a text may be in, likeliest first, in per cent.
+
+    The percentages add up to 100, or to less for a text that reads like neither: French, say.
+    """
+    text = text[:DETECT_CHARS]
+    likeliest = detect(text)
+    known, n_words = spelling.known_word_share(text, likeliest.lang)
+    is_foreign = n_words >= spelling.MIN_WORDS and known < spelling.MIN_KNOWN_SHARE
+    total = known if is_foreign else 1.0
+    shares = dict.fromkeys(LANGUAGES, total * (1 - likeliest.confidence))
+    shares[likeliest.lang] = total * likeliest.confidence
     return [
         {"confidence": round(100 * share, 1), "language": lang}
         for lang, share in sorted(shares.items(), key=lambda item: -item[1])

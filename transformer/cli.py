@@ -52,10 +52,7 @@ SAMPLE = 2**16  # bytes of a file from which its language is recognised
 def _open_lines(
     args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
 ) -> tuple[Iterator[str], str]:
-    """Return the texts to translate as lines, and a sample of the file if they are from one.
-
-    The line ends are appended to `ends`.
-    """
+    """Return lines to translate, their ends appended to `ends`, and a sample of the file, or ""."""
     if args.text:
         return iter(args.text), ""
     name = str(path or "standard input")

@@ -285,7 +285,10 @@ class DecoderState:
 
 
 class Transformer(nn.Module):
-    """The network. One embedding table serves source, target and output (section 3.4)."""
+    """The network. One embedding table serves source, target and output (section 3.4).
+
+    Its methods raise ValueError for more than `max_len` tokens.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -324,7 +327,7 @@ class Transformer(nn.Module):
         return self.dropout(x + self.positions(start, ids.size(1)))
 
     def encode(self, src: Tensor) -> DecoderState:
-        """Encode the source: (B, S) -> the state that decoding starts from; raise as `embed`."""
+        """Encode the source: (B, S) -> the state that decoding starts from."""
         mask = padding_mask(src, PAD_ID)
         x = self.embed(src)  # (B, S, D)
         for layer in self.encoder:
@@ -351,7 +354,6 @@ class Transformer(nn.Module):
         """Score what follows each of the next T target tokens: (B, T) -> (B, T, V), new state.
 
         T may be one token or the whole target. Row t of the logits scores the token after token t.
-        Raises ValueError past the last position.
         """
         x, state = self.decode_hidden(tgt, state)
         return F.linear(x, self.embedding.weight), state

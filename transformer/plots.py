@@ -163,10 +163,7 @@ def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float
 def _render(
     paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
 ) -> bytes:
-    """Return the figure as a file: an SVG without, a PNG with a background.
-
-    Raises UserError without matplotlib. No figure or setting outlives the call.
-    """
+    """Return the figure as SVG, transparent, or PNG; UserError without matplotlib."""
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -171,10 +171,7 @@ def requested_directions(
 def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
-    """Return `langs`, or the first direction that the model's name asks for.
-
-    Raises UserError if it is not one of the `directions` of the checkpoint.
-    """
+    """Return `langs`, or the first direction of the name; UserError if not in `directions`."""
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)

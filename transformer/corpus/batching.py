@@ -191,10 +191,7 @@ def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) ->
 
 
 def _split_to_multiple(batches: list[Indices], multiple: int) -> None:
-    """Halve the largest batches, in place, until their number is a multiple of `multiple`.
-
-    Raises ValueError if there are too few examples for that.
-    """
+    """Halve the largest batches, in place, up to a `multiple` of them; ValueError if too few."""
     while len(batches) % multiple:
         i = max(range(len(batches)), key=lambda i: len(batches[i]))
         if len(batches[i]) < 2:

@@ -121,10 +121,7 @@ def split_marker(text: str, side: int) -> tuple[str, int]:
 def _read_rows(
     specs: Sequence[str], langs: Direction, config: CorpusConfig
 ) -> Iterator[dict[str, Any]]:
-    """Yield the normalized pairs of all sources, and their bad rows if these are skipped.
-
-    Raises UserError if no source has a pair.
-    """
+    """Yield the normalized pairs of all sources, and skipped bad rows; UserError without pairs."""
     is_empty = True
     for number, spec in enumerate(specs):
         bad_rows: list[str] = []

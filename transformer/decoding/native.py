@@ -193,10 +193,7 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each source, best first, in the order of the sources.
-
-        The library gets a limited number of sources at a time, since Ctrl-C waits for its return.
-        """
+        """Search as `Decoder.search` does, few sources a call, since Ctrl-C waits for its end."""
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
         for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):

@@ -244,10 +244,7 @@ def search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
     branches: int = 0,
 ) -> list[list[Hypothesis]]:  # fmt: skip
-    """Search as `Decoder.search` does, greedily if there is one beam: (B, S) -> B lists.
-
-    Raises ValueError if the prefix is too long for the model.
-    """
+    """Search and raise as `Decoder.search`, greedily if there is one beam: (B, S) -> B lists."""
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
@@ -317,10 +314,7 @@ class BatchDecoder:
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
         aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
-        """Return the hypotheses of each source, best first; the arguments are those of `Decoder`.
-
-        On a CPU, `torch.get_num_threads()` batches are searched at a time.
-        """
+        """Search as `Decoder.search` does, on a CPU `torch.get_num_threads()` batches at a time."""
         n_threads = torch.get_num_threads()
         n_workers = n_threads if self.model.device.type == "cpu" else 1
         batches = list(_batches(sources, config, n_workers))

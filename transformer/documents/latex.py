@@ -86,10 +86,7 @@ def _context() -> Any:
 
 
 def _mask_code(text: str) -> str:
-    """Replace each environment of code by a comment of the same length.
-
-    Raises UserError for one without its end.
-    """
+    """Replace each environment of code by a comment as long; UserError for one without an end."""
 
     def mask(code: re.Match[str]) -> str:
         if code[2] is not None:

@@ -74,10 +74,7 @@ def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
 
 
 def _escape(text: str, source: str) -> str:
-    """Escape the signs of a text that have a meaning in Markdown.
-
-    Those that `source` has unescaped stay as they are.
-    """
+    """Escape the characters of a text that are Markdown, but those that `source` has unescaped."""
     signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
     text = re.sub(r"&(?=#?\w++;)", "&amp;", text)

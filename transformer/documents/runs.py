@@ -174,10 +174,7 @@ def _is_invisible(element: Any) -> bool:
 
 
 def _run(element: Any) -> _Run | None:
-    """Return a `_Run` for a run of mere text, a link of such runs, or an element that stays.
-
-    Returns None for any other element.
-    """
+    """Return a `_Run` for a run of mere text, a link of such, or what stays; None for others."""
     name = _name(element)
     unchanged = _Run(element, [], f"stays {id(element)}")
     link = f"link {id(element)}"

@@ -99,10 +99,7 @@ class _Speech:
 
 
 def parse_timed(text: str, options: Options, is_vtt: bool = False) -> Parsed[str]:
-    """Parse the sentences of a SubRip file, or with `is_vtt` of a WebVTT file.
-
-    Its cues stand below a line of times. UserError if a text has none.
-    """
+    """Parse the sentences of a SubRip or, with `is_vtt`, a WebVTT file; UserError without times."""
     end = re.search(r"\r*\n", text)
     cues = [*_timed_cues(text)]
     if text and not cues:

@@ -91,10 +91,7 @@ def tokenize(text: str, is_xml: bool) -> Iterator[Token]:
 
 
 def attribute_spans(tag: str) -> dict[str, Span]:
-    """Return lowercase names of attributes and the spans of their values, quotes included.
-
-    Of attributes with the same name the first counts.
-    """
+    """Return the spans of values, quotes included, by lowercase name; the first of equal names."""
     start = _NAME.match(tag)
     spans: dict[str, Span] = {}
     for attribute in _PARSED.finditer(tag, start.end() if start else 0, len(tag) - 1):

@@ -35,10 +35,7 @@ def check_xml(text: str) -> None:
 
 
 class Elements:
-    """The elements of an XML file, and copies that are inserted behind some of them.
-
-    A place is the index of a token.
-    """
+    """The elements of an XML file, and copies inserted behind some; a place indexes `tokens`."""
 
     def __init__(self, text: str, rules: MarkupRules) -> None:
         """Parse the text; UserError for XML that is not well-formed or declares entities."""

@@ -178,7 +178,7 @@ def analyse(
 
 
 def one_line(text: str) -> str:
-    """Return the text as a line of a file: spaces for line breaks, none at its end.
+    """Return the text as one line: spaces for line breaks, no white space at its end.
 
     Half a surrogate pair, which no file can hold, becomes a question mark.
     """

@@ -84,10 +84,7 @@ def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def trace(
     translator: Translator, text: str, prefix: Sequence[int] = (), decode: DecodeConfig = GREEDY
 ) -> Trace:
-    """Translate one sentence, after a forced prefix if there is one, and record all attention.
-
-    Raises what `align` does.
-    """
+    """Translate one sentence, after a forced prefix, and record all attention; raise as `align`."""
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
     src = torch.tensor([aligned.source_ids], device=model.device)

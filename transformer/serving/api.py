@@ -45,7 +45,7 @@ MAX_NUMBERS = 1_000_000  # of an answer, about 6 bytes each
 
 
 class Api:
-    """Answers requests; each method takes the fields of one, and may raise RequestError."""
+    """Answers requests; methods take the fields of one, and raise RequestError or UserError."""
 
     def __init__(self, service: Service, limits: ServeConfig, metrics: Metrics) -> None:
         self._service, self._limits, self._metrics = service, limits, metrics
@@ -165,10 +165,7 @@ class Api:
         return Translation(source=text, candidates=candidates, warnings=warnings)
 
     async def translate_file(self, fields: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """POST /translate_file: return the name for /download_file, and at most 100 warnings.
-
-        Raises UserError for a file that cannot be parsed, RequestError 413 for one too large.
-        """
+        """POST /translate_file: return the name for /download_file, and up to 100 warnings."""
         request = schema.TranslateFile.of(fields)
         options = TextOptions(glossary=self._glossary(request.glossary))
         content, source, target = request.file.content, request.source, request.target
@@ -204,10 +201,7 @@ class Api:
         return name, [*passages.metadata.notes, *notes, *warnings][:MAX_WARNINGS]
 
     async def download_file(self, name: str) -> tuple[bytes, str, str]:
-        """GET /download_file: return content, media type and disposition of a translated file.
-
-        Raises RequestError 404 if there is none of this name.
-        """
+        """GET /download_file: return content, media type, disposition; RequestError 404 if gone."""
         found = await asyncio.to_thread(self._downloads.get, name)
         if found is None:
             raise RequestError(404, "no such file: translated files are kept for half an hour")

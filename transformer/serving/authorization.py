@@ -165,7 +165,7 @@ class Authorizer:
 
 
 def header_key(request: Request) -> str:
-    """Return the API key in the headers or the query of a request; "" if there is none."""
+    """Return the API key in headers or query, "" if none; RequestError 400 for a bad query."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else parse_query(request).get("api_key", "")
 

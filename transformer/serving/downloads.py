@@ -29,10 +29,7 @@ class Downloads:
         self._lock = threading.Lock()
 
     def put(self, name: str, content: bytes, title: str) -> None:
-        """Store a file under a secret name, with the file name that its client sees.
-
-        RequestError 503 if the disk is full.
-        """
+        """Store a file by a secret name, with a title for its client; RequestError 503 if full."""
         row = name, time.monotonic() + KEPT_SECONDS, len(content), content, title
         try:
             with self._lock:

@@ -109,7 +109,7 @@ class Service:
     async def translate_passages(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
     ) -> TranslatedPassages:
-        """Return the translations of a file's passages, their markup in place; and warnings."""
+        """Return passages translated, their markup in place, and warnings; raise as `inspect`."""
         return await translate_passages(
             passages,
             lambda texts: self.translate(texts, langs, options=options),

@@ -134,7 +134,7 @@ class Tokenizer:
         return number
 
     def direction_tags(self, langs: Direction, served: Sequence[Direction]) -> list[int]:
-        """Return the ids that a source begins with: the target's tag if a model serves several."""
+        """Return the first ids of a source: the tag of its target, none if one is served."""
         return [self.tag_id(target_tag(langs[1]))] if len(served) > 1 else []
 
     def split_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -186,7 +186,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Save and restore the checkpoints of a run; each is written atomically."""
+    """Save and restore the checkpoints of a run, atomically; a failure is a UserError."""
 
     path: Path
     model_config: ModelConfig
@@ -199,10 +199,7 @@ class RunFolder:
         self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:  # fmt: skip
-        """Write a checkpoint; with `training`, (model, optimiser), it can be resumed from.
-
-        Raises UserError if that fails.
-        """
+        """Write a checkpoint; with `training`, model and optimiser, it can be resumed from."""
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,

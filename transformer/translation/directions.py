@@ -115,7 +115,7 @@ class Directions:
         return self._open[langs]
 
     def unguarded(self, langs: Direction) -> Translator:
-        """Return the translator of a direction without the guard around it."""
+        """Return the translator of a direction without the guard; UserError as in `translator`."""
         opened = self.translator(langs)
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
@@ -144,10 +144,7 @@ class Directions:
         return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
     def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
-        """Skip n texts; return the last one in a list, and the direction of the text before it.
-
-        UserError if there are fewer texts.
-        """
+        """Skip n texts, or raise UserError; return [the last one], and the direction before it."""
         before: Direction | None = None
         last: list[str] = []
         for i in range(n):
@@ -248,7 +245,7 @@ class Directions:
         to: str | None = None,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Yield translations of lines as they arrive, in order, with the options of `translate`.
+        """Yield translations of lines as they arrive, with options and errors of `translate`.
 
         Lines that are available together are translated together, at most `window` of them; at most
         two windows are read ahead.

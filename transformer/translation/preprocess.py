@@ -239,10 +239,7 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
-    """Return an input with the whole sentence as one text, with slots for kept tokens.
-
-    A model without slots gets the kept tokens themselves.
-    """
+    """Return an input with the sentence as one text, kept tokens as slots if the model has any."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
     texts, originals, glued = list[str](), list[str](), _slots_before_words(sentence.parts)
@@ -361,10 +358,7 @@ def split_at_quotes(sentence: SourceSentence, has_slots: bool, lang: str) -> Mod
 
 
 def _split_edges(text: str) -> list[Part]:
-    """Split a text into its words, to translate, and the marks around them, to keep.
-
-    A text without letters is kept as a whole.
-    """
+    """Split a text into words to translate and marks around them; keep all without letters."""
     if not _LETTER.search(text):
         return [(text, True)] * bool(text)
     start = len(text) - len(text.lstrip(" \t,.;:!?…)]}-–—"))

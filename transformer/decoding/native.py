@@ -98,7 +98,7 @@ def load_library() -> ctypes.CDLL | None:
 
 
 def is_supported(config: ModelConfig) -> bool:
-    """Return whether the native decoder's vectors divide the widths of a model."""
+    """Return whether a model's widths are multiples that the native decoder's vectors need."""
     channels = config.d_model // config.n_heads
     return not (
         config.d_model % WIDTH_MULTIPLE

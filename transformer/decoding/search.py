@@ -301,7 +301,7 @@ class BatchDecoder:
     """
 
     def __init__(self, model: Transformer, compute_type: ComputeType = "auto") -> None:
-        """`auto` is bfloat16 on a GPU, else float32; int8 is a UserError."""
+        """Search with `model`; `auto` is bfloat16 on a GPU, else float32; int8 is a UserError."""
         if compute_type == "int8":
             raise UserError("expected float32 or bfloat16 for the plain model, got int8")
         self.model, self.config, self.device = model, model.config, str(model.device)

@@ -222,7 +222,7 @@ def get_format(suffix: str) -> Format:
 
 
 def encoding_notes(content: bytes, suffix: str, options: Options) -> list[str]:
-    """Return a note for the user if a text is taken for Windows-1252."""
+    """Return a note for the user if a text is taken for Windows-1252, else an empty list."""
     kind = FORMATS[suffix.lower()]
     is_text = kind.content_type.endswith(("charset=utf-8", "json", "yaml"))
     is_known = options.encoding or declared_encoding(content)

@@ -333,7 +333,7 @@ def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules)
 
 
 def _attribute_setter(token: Token, name: str) -> Callable[[str], None]:
-    """Return a function that stores the value of an attribute, unless it is equal."""
+    """Return a function that stores the value of an attribute of `token`, if it is another one."""
 
     def set_value(new: str) -> None:
         tag = TAG.match(token.source)

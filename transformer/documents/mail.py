@@ -36,7 +36,7 @@ _Edit = tuple[int, int, str]  # where it begins and ends, and what is written th
 
 
 def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
-    """Parse the subject and the texts of a mail; UserError for what has no header of one."""
+    """Parse the subject and the texts of an e-mail; UserError for a file without its headers."""
     # Each byte is a character, so that what the library reads stands in the text as it is.
     source = (content.encode() if isinstance(content, str) else content).decode("latin-1")
     message = email.message_from_string(source)
@@ -78,7 +78,7 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
 
 
 def _parse_subject(raw: str, newline: str) -> Parsed[str]:
-    """Parse the value of a Subject field, without the signs of an answer in front of it."""
+    """Parse the value of a Subject field; Re: and the like in front of it stay."""
     subject = str(make_header(decode_header(raw)))
     reply = _REPLY.match(subject)[0]  # type: ignore[index]
 

@@ -116,7 +116,7 @@ def _front_matter(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
 
 
 def parse(text: str, options: Options) -> Parsed[str]:
-    """Parse a Markdown file."""
+    """Parse the paragraphs, headings, cells and HTML blocks of a Markdown file."""
     head = _HEAD.match(text)
     start = head.end() if head else 0
     end = 0

@@ -27,7 +27,7 @@ TEMPLATES = re.compile(f"({TEMPLATE})")
 def _pattern(
     letter: str, comment: str, cdata: str, instruction: str, template: str
 ) -> re.Pattern[str]:
-    """The pattern of a token: how names begin, what ends a comment and the like, templates."""
+    """Return the pattern of a token, from those of a name's first letter, ends and templates."""
     return re.compile(
         rf"(?P<kept>{template}|(?s:<!--(?:{comment})|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
         rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![{letter}/!?])))++)"
@@ -57,12 +57,12 @@ class Token:
 
     @property
     def text(self) -> str:
-        """What a text says."""
+        """The text of a text token, with its entities replaced."""
         return unescape(self.source) if self.decoded is None else self.decoded
 
 
 def join_tokens(tokens: Iterable[Token]) -> str:
-    """Return what tokens write."""
+    """Return the text that tokens write: what each one renders, or its source."""
     return "".join(token.render() if token.render else token.source for token in tokens)
 
 
@@ -110,7 +110,7 @@ def attribute_values(tag: str) -> dict[str, str]:
 
 
 def replace_attributes(tag: str, values: Mapping[str, str]) -> str:
-    """Return a tag with other values of attributes that it has."""
+    """Return a tag with new values of its attributes; a name that it does not have is ignored."""
     parts, end = list[str](), 0
     for name, (a, b) in attribute_spans(tag).items():
         if name in values:

@@ -70,7 +70,7 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText],
     ) -> bytes:
-        """Return the file that `read` got, with its passages translated; UserError as there."""
+        """Return the file that `read` got, with its passages translated; UserError as in `read`."""
         return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
 
     def submit(

@@ -73,16 +73,16 @@ class Elements:
         return attribute_values(self.tokens[place].source)
 
     def source(self, start: int, stop: int) -> str:
-        """Return the source of some tokens."""
+        """Return the source of tokens[start:stop]."""
         return "".join(token.source for token in self.tokens[start:stop])
 
     def clear(self, start: int, stop: int) -> None:
-        """Delete the source of some tokens."""
+        """Delete the source of tokens[start:stop]."""
         for token in self.tokens[start:stop]:
             token.source = ""
 
     def translate(self, start: int, stop: int) -> None:
-        """Add the units of what is between two places."""
+        """Add the units of tokens[start:stop]."""
         pieces = []
         for token in self.tokens[start:stop]:
             inside = _cdata_tokens(token)
@@ -94,7 +94,7 @@ class Elements:
     def insert_copy(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
     ) -> list[Token]:
-        """Insert a copy of tokens behind a place, between two texts; return the copy."""
+        """Insert a copy of tokens[first:stop] behind a place, between two texts; return copies."""
         copies = [
             piece
             for token in self.tokens[first:stop]
@@ -110,7 +110,7 @@ class Elements:
 
 
 def _cdata_tokens(token: Token) -> list[Token]:
-    """The tokens of a CDATA section that holds HTML; else none."""
+    """Return the tokens of a CDATA section that holds HTML; none of other tokens."""
     if token.kind != "text" or not token.source.startswith(CDATA[0]):
         return []
     inside = [*tokenize(token.source[len(CDATA[0]) : -len(CDATA[1])], is_xml=False)]

@@ -159,7 +159,7 @@ def paired_differences(
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """Return the chrF2 of each line by itself, in per cent; ValueError if the numbers differ."""
+    """Return the chrF2 of each line by itself, in per cent; ValueError for different lengths."""
     metric = CHRF()
     pairs = zip(hypotheses, references, strict=True)
     return [float(metric.sentence_score(hyp, [ref]).score) for hyp, ref in pairs]

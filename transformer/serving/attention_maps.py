@@ -66,7 +66,7 @@ class AttentionMaps:
         return TracedTranslation(**result)
 
     def release_idle(self) -> None:
-        """Forget the process if it has ended itself."""
+        """Reap the process if it has exited."""
         self._thread.submit(self._process.reap)
 
     def close(self) -> None:

@@ -114,7 +114,7 @@ class Protocol(H11Protocol):
             self._watch()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Start the deadline of the next request."""
         super().on_response_complete()
         self._watch()
 

@@ -94,7 +94,7 @@ class EventLoopPool:
         self._n_running: dict[asyncio.AbstractEventLoop, int] = {}
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return the coroutine's result; cancelling this cancels it. Call from one loop only."""
+        """Return the coroutine's result; cancelling the call cancels it. Call it from one loop."""
         if not self._n_running:
             self._start()
         loop = min(self._n_running, key=lambda other: self._n_running[other])

@@ -20,7 +20,7 @@ class Metrics:
     """The metrics of one server, in a registry of their own."""
 
     def __init__(self, n_waiting: Callable[[], int]) -> None:
-        """Create them at zero; `n_waiting` returns the sentences that wait for a batch."""
+        """Create metrics at zero; `n_waiting` returns how many sentences wait for a batch."""
         disable_created_metrics()  # else each counter has a second series, its time of creation
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)

@@ -39,13 +39,13 @@ def is_all_caps(text: str) -> bool:
 
 
 def is_title_case(text: str) -> bool:
-    """Tell whether every word has a capital, also those that begin no name: La Casa De Mi Madre."""
+    """Tell whether all of 5 words or more have a capital, not only names: La Casa De Mi Madre."""
     words = _capitalized_words(text, MIN_TITLE_WORDS)
     return any(word.lower() in FUNCTION_WORDS for word in words[1:])
 
 
 def may_be_title_case(text: str) -> bool:
-    """Tell whether every word has a capital and the text is no mere name: Tom Smith Is Here."""
+    """Tell whether all of 3 words or more have a capital and are no mere name: Tom Is Here."""
     words = _capitalized_words(text, MIN_CAPITALIZED_WORDS)
     has_end = bool(words) and _END.search(text) is not None
     return has_end or any(word.lower() in NON_NAME_WORDS for word in words)
@@ -79,7 +79,7 @@ def title_case(text: str) -> str:
 
 
 def match_initial_case(text: str, model: str) -> str:
-    """Make the first letter lowercase if `model` begins with one; words such as I and FBI stay."""
+    """Make the first letter lowercase if that of `model` is; words such as I and FBI stay."""
     first, wanted = LETTER_RUN.search(text), LETTER_RUN.search(model)
     if first is None or wanted is None or not wanted[0][0].islower():
         return text

@@ -158,7 +158,7 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
 
 
 def is_non_latin(text: str) -> bool:
-    """Return whether a text has words in letters of neither language, as Это or 文章."""
+    """Return whether a text has MIN_WORDS or more letters that are not Latin, as in Привет."""
     letters = filter(str.isalpha, strip_accents(text))
     return sum(not unicodedata.name(c, "").startswith("LATIN") for c in letters) >= MIN_WORDS
 

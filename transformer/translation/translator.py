@@ -210,7 +210,7 @@ class Translator(TextTranslator):
         name: str = "model",
         directions: Sequence[Direction] = (),
     ) -> None:
-        """Translate `langs`; a model with several `directions` gets a first piece that says so."""
+        """Translate `langs`; with several `directions` a source begins with the target's tag."""
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device

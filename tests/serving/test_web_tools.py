@@ -90,6 +90,30 @@ def test_keys_translate_and_swap(page: Any) -> None:
     see(page, "#translate").to_be_visible()
 
 
+def test_a_translation_is_edited_before_it_is_copied(page: Any) -> None:
+    see(page, "#edit").to_be_disabled()
+    page.fill("#source", FIRST)
+    see(page, "#status").to_have_text("Translated")
+    page.click("#edit")
+    see(page, "#edited").to_be_focused()
+    see(page, "#edited").to_have_value(ENGLISH)
+    see(page, "#target").to_be_hidden()
+    page.fill("#edited", "My own words.")
+    page.click("#copy")
+    see(page, "#status").to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "My own words."
+    page.select_option("#interface", "es")
+    see(page, "#edited").to_have_value("My own words.")
+    see(page, "#edit").to_have_text("Descartar cambios")
+    page.click("#edit")
+    see(page, "#target").to_have_text(ENGLISH)
+    page.click("#edit")
+    page.fill("#edited", "My own words.")
+    page.click("#swap")
+    see(page, "#source").to_have_value("My own words.")
+    see(page, "#edited").to_be_hidden()
+
+
 def test_a_phone_pastes_taps_and_shows_the_whole_text(open_page: Callable[..., Any]) -> None:
     page = open_page(**PHONE)
     page.evaluate("text => navigator.clipboard.writeText(text)", FIRST)

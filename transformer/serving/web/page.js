@@ -3,6 +3,7 @@
 import { importQuery, fitsAddress, updateAddress, currentEntry } from "./address.js";
 import { get, settings } from "./api.js";
 import { $, copy, moveFocus, saveSetting, loadSetting } from "./dom.js";
+import { finalText, labelEditor, showEditor, startEditor } from "./edit.js";
 import { dismissFile, setFormats, labelFiles, startFiles } from "./files.js";
 import { markMissedTerms, labelGlossary, startGlossary } from "./glossary.js";
 import { look, showInside, startInside } from "./inside.js";
@@ -35,6 +36,7 @@ function render(isForced = false) {
   showNotices((other) => changeInput(() => selectDirection(other, to() === other ? from() : to())));
   $("status").textContent = t("states")[work.state] ?? "";
   $("copy").disabled = !work.paragraphs.length || work.state === "failed";
+  labelEditor();
   $("link").disabled = !work.paragraphs.length || !fitsAddress($("source").value);
   $("link").title = t($("link").disabled && work.paragraphs.length ? "noLink" : "linkTitle");
   const text = work.paragraphs.map((one) => one.source).join("\n");
@@ -58,6 +60,7 @@ function renderCount() {
 // Changes direction or text; what belonged to the text before is cleared.
 function changeInput(how = () => {}) {
   how();
+  showEditor(false);
   stopSpeech();
   closeMenu(false);
   dismissFile();
@@ -70,6 +73,7 @@ function changeInput(how = () => {}) {
 
 function onInput() {
   renderCount();
+  showEditor(false);
   stopSpeech();
   closeMenu(false);
   dismissFile();
@@ -93,6 +97,7 @@ function openAddress() {
   currentHash = location.hash;
   if (!selectDirection(wanted.from, wanted.to)) return;
   $("source").value = wanted.text;
+  showEditor(false);
   fillLanguages();
   translate();
 }
@@ -100,7 +105,7 @@ function openAddress() {
 function swap() {
   const [source_, target] = [source(), to()];
   if (!isServed(target, source_)) return;
-  const text = translatedText();
+  const text = finalText();
   changeInput(() => {
     selectDirection(target, source_);
     if (text.trim()) $("source").value = text;
@@ -218,7 +223,7 @@ function listenToText() {
   });
   $("paste").hidden = !navigator.clipboard?.readText;
   $("paste").addEventListener("click", paste);
-  $("copy").addEventListener("click", async () => announce(t((await copy(translatedText())) ? "copied" : "notCopied")));
+  $("copy").addEventListener("click", async () => announce(t((await copy(finalText())) ? "copied" : "notCopied")));
   $("link").addEventListener("click", async () => {
     writeAddress();
     announce(t((await copy(location.href)) ? "copied" : "notCopied"));
@@ -295,10 +300,11 @@ function start() {
   startMenu();
   startFiles();
   startGlossary(translate);
+  startEditor();
   startInside();
   startSpeech({
     source: () => ({ text: $("source").value, lang: source() }),
-    target: () => ({ text: translatedText(), lang: to() }),
+    target: () => ({ text: finalText(), lang: to() }),
   });
   listenToText();
   listenToSettings();

@@ -291,9 +291,9 @@ def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Ite
     """Write lines to NAME.part, renamed to `target` when the block ends.
 
     Yields what `open_line_output` does. If the block fails, NAME.part stays and the error gets a
-    note about it. With `resume`, lines are appended after its last complete line; without, an
-    existing NAME.part is a UserError. `by` is the option that resumes, for these messages; empty
-    if there is none.
+    note about it. With `resume`, lines are appended after its last complete line; UserError if only
+    `target` exists, and without `resume` if NAME.part does. `by` is the option that resumes, for
+    these messages; empty if there is none.
     """
     part, can = target.with_name(f"{target.name}.part"), f"write {target}"
     if resume and target.exists() and not part.exists():

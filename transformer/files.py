@@ -220,8 +220,9 @@ def append_text(path: Path, text: str) -> None:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Create a folder if need be and lock it for this process while the block runs.
 
-    Raises UserError naming the process that holds the lock. The system releases the lock when
-    the process ends, even by kill -9. A folder that is still empty afterwards is removed.
+    Raises UserError naming the process that holds the lock, or if the folder cannot be written. The
+    system releases the lock when the process ends, even by kill -9. A folder that is still empty
+    afterwards is removed.
     """
     path = folder / LOCK_FILE
     try:

@@ -56,7 +56,7 @@ class Decoder(Protocol):
 
 
 def check_device(device: str, compute_type: str) -> None:
-    """Raise UserError for an unknown device or compute type, before a model is opened."""
+    """Raise UserError for an unknown compute type, or a device that is unknown or unavailable."""
     if compute_type not in (types := choices(ComputeType)):
         raise UserError(f"expected a compute type out of {', '.join(types)}; got {compute_type!r}")
     if not re.fullmatch(r"auto|(?:cpu|cuda|mps|xpu)(?::\d{1,3})?", str(device)):

@@ -109,7 +109,8 @@ def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:
 def set_names(specs: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a unique file name for each test set: its name in `names`, or else that of its path.
 
-    If two paths have the same name, the second one becomes `name-2`; equal `names` are a UserError.
+    If two paths have the same name, the second one becomes `name-2`. UserError for equal or empty
+    `names`, and for another number of names than of sets.
     """
     if names and len(names) != len(specs):
         raise UserError(f"expected a --name for each of {len(specs)} test sets; got {len(names)}")

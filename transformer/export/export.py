@@ -64,7 +64,8 @@ class ExportRequest:
     """An export: the checkpoint `model`, the `folder` to write, and the engine (`target`).
 
     `texts` are compared in addition to SENTENCES. `langs` is one of the directions of the
-    checkpoint; None stands for its first one.
+    checkpoint; None stands for its first one. UserError for a quantization, if the target is not
+    ctranslate2.
     """
 
     model: str | Path

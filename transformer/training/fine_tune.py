@@ -66,7 +66,7 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
     """Train, interpolate between old and new weights, and write the scores to the model card.
 
     `max_minutes` bounds all of it but the report of the test sets. Raises UserError for a run
-    without `init` and for fewer than 20 pairs of own text.
+    without `init`, for fewer than 20 pairs of own text, and where `train` does.
     """
     started, run = time.monotonic(), request.run
     if run.init is None:

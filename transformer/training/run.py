@@ -161,7 +161,7 @@ def model_card(
 
 
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Save the settings of a new run, or compare with the saved ones; a change is a UserError."""
+    """Save the settings of a new run, or compare with those saved; UserError if changed or lost."""
     path = folder / RUN
     if not path.exists():
         if latest_version(folder / LAST):

@@ -53,7 +53,8 @@ class TrainRequest:
 
     `train` are sources as `Source.parse` reads them, `dev` and `test` as `read_pairs` does. The
     model starts from the checkpoint `init`, or untrained in the shape of a preset; `shape` holds
-    the fields of ModelConfig that differ from it.
+    the fields of ModelConfig that differ from it. UserError for equal languages, and for `init`
+    with `preset`.
     """
 
     train: tuple[str, ...]
@@ -268,7 +269,7 @@ def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
 def evaluate_best(
     request: TrainRequest, result: TrainResult, compare: str | None = None
 ) -> TrainResult:
-    """Evaluate the best checkpoint in each direction, against model `compare`; add the reports."""
+    """Return `result` with reports of the best checkpoint by `evaluate`, against `compare`."""
     from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
     best = request.output / BEST

@@ -124,7 +124,7 @@ class CheckFailed(Exception):
 
 @contextlib.contextmanager
 def handle_signals() -> Iterator[None]:
-    """While the block runs, let SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does.
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt while the block runs, as Ctrl-C does.
 
     The exception carries the number of the signal. Further signals within a second of the first
     one are ignored, so that they do not disturb its handling.

@@ -106,7 +106,7 @@ def _load_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, Tensor]
 
 
 class _SkipInit(TorchFunctionMode):
-    """While active, modules are built without initializing their weights, which saves time.
+    """A mode in which modules are built without initializing their weights, which saves time.
 
     The meta device would do the same, but its `arange` and `normal_` import torch's compiler,
     which takes more than a second.

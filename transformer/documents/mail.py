@@ -119,7 +119,7 @@ def _edits(
     before: str,
     render: Callable[[], str],
 ) -> Iterator[_Edit]:
-    """Yield the edits of a part whose text is another than before, and of its header."""
+    """Yield the edits of a part and of its header, if `render` returns another text than before."""
     text = render()
     if text == before:
         return

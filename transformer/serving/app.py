@@ -241,7 +241,7 @@ def _add_api(app: FastAPI, api: Api, dispatcher: Dispatcher, metrics: Metrics) -
 
 
 class _Server(uvicorn.Server):
-    """Ends with exit code 0 after SIGTERM, once the requests under way are answered."""
+    """A server that ends with exit code 0 after SIGTERM, once the open requests are answered."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; more connections may wait in the system than are accepted at once."""

@@ -46,7 +46,7 @@ DEFAULT_OPTIONS = TextOptions()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inspection:
-    """A sentence whose translation is inspected, and the ids with which that must begin."""
+    """A sentence whose translation is inspected, and the ids that the translation begins with."""
 
     sentence: Segment
     prefix: tuple[int, ...] = ()

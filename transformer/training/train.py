@@ -136,7 +136,7 @@ def prepare_only(request: TrainRequest) -> None:
     """Write the tokenised corpus with its development and test sets to `request.prepared`.
 
     `train` needs no other text than this folder; see `transformer.corpus.prepared`. UserError if
-    the request names no folder.
+    the request names no folder, and for what the user can fix in the text.
     """
     if request.prepared is None:
         raise UserError("expected a folder for --prepare-only: name it with --prepared")

@@ -261,9 +261,9 @@ def _lost_signs(source: str, output: str) -> list[str]:
 
 
 def _changed_values(source: str, output: str, lang: str) -> list[str]:
-    """Return the source's numbers that the output has as the same digits of another value.
+    """Return numbers of the source whose digits the output has in another value: 350 for 3.50.
 
-    3.50 as 350. A number that follows no convention, as a version or a date, must be unchanged.
+    A number that follows no convention, as a version or a date, must be unchanged.
     """
     there = dict[str, list[str]]()
     for number in _NUMBER.findall(output):

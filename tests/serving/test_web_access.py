@@ -105,6 +105,6 @@ def test_the_whole_page_is_reached_by_keyboard(page: Any) -> None:
         now = "document.activeElement.id || document.activeElement.className"
         reached.append(page.evaluate(now))
     assert " ".join(reached) == (
-        "skip tab-translate interface theme from swap to source clear target word link copy "
+        "skip tab-translate interface theme from swap to source clear target word link edit copy "
         "marks glossary-title pick"
     )

@@ -35,7 +35,7 @@ PANELS = (
 
 
 def curves(metrics: Sequence[Mapping[str, Any]]) -> str:
-    """Draw the metrics of a run by step: loss, BLEU, learning rate, speed.
+    """Return an SVG of the metrics of a run by step: loss, BLEU, learning rate, speed.
 
     The records are the lines of `metrics.jsonl`. Of a step that was logged again after
     resuming the later record counts. Panels without numbers are left out; ValueError if none is
@@ -83,7 +83,7 @@ def bars(
     title: str = "",
     x_label: str = "",
 ) -> str:
-    """Draw one group of bars for each label, one bar of it for each series.
+    """Return an SVG with a group of bars for each label, one bar of it for each series.
 
     The intervals, where given, are the (low, high) ends of the error bars; None draws none.
     UserError without matplotlib.
@@ -108,7 +108,7 @@ def bars(
 def histogram(
     edges: Sequence[float], counts: Sequence[int], title: str = "", x_label: str = ""
 ) -> str:
-    """Draw counts as bars between neighbouring edges; UserError without matplotlib."""
+    """Return an SVG of counts, as bars between neighbouring edges; UserError without matplotlib."""
     widths = [0.92 * (right - left) for left, right in itertools.pairwise(edges)]
 
     def paint(figure: "Figure") -> None:

@@ -61,7 +61,7 @@ def write_checksums(folder: Path, names: Iterable[str] = CHECKSUMMED) -> None:
 
 
 def verify_checksum(path: Path, content: bytes | mmap.mmap) -> None:
-    """Raise UserError unless the content of a checkpoint file has its checksum in SHA256SUMS."""
+    """Raise UserError unless the content of a file in CHECKSUMMED has its sum in SHA256SUMS."""
     if path.name not in CHECKSUMMED:
         return
     listed = path.with_name(CHECKSUMS)

@@ -97,7 +97,7 @@ def parse_xliff(text: str, options: Options) -> Parsed[str]:
 
 
 def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
-    """Return the source and target language that a head of a file names."""
+    """Return the source and target language that a head of a file names; "" if it names none."""
     is_head = file.tokens[place].name in ("file", "xliff") and file.tokens[place].kind == "open"
     values = file.attributes(place) if is_head else {}
     source = values.get("source-language", values.get("srclang", ""))

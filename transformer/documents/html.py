@@ -228,7 +228,7 @@ def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> 
 
 
 def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
-    """Return a function that stores a translation in `token`, unless it equals the source."""
+    """Return a function that stores a translation in `token`, escaped, unless it is the source."""
     source, text = token.source, token.text
 
     def set_text(new: str) -> None:

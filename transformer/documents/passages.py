@@ -205,7 +205,7 @@ def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..
 
 
 def resolve_target(source: str, target: str, options: Options) -> str:
-    """Return the code of the target language to write: the file's own `target` if it has one.
+    """Return the target language to write: the file's own `target`, else that of `options`.
 
     UserError if the file names other languages than `options` asks for.
     """

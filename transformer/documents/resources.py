@@ -53,7 +53,7 @@ def _decode_escape(match: re.Match[str]) -> str:
 
 
 def _escape(signs: str, text: str) -> str:
-    """Put a backslash before each of `signs`."""
+    """Put a backslash before each of `signs` in a text; a line break becomes \\n, a tab \\t."""
     letters = {control: letter for letter, control in _CONTROLS.items()}
     return text.translate({ord(sign): f"\\{letters.get(sign, sign)}" for sign in signs})
 

@@ -207,7 +207,7 @@ def translate_file(
 
 
 def _run(coroutine: Coroutine[Any, Any, TranslatedPassages]) -> TranslatedPassages:
-    """Return the result of a coroutine that waits for nothing."""
+    """Return the result of a coroutine that waits for nothing; RuntimeError if it waits."""
     try:
         coroutine.send(None)
     except StopIteration as end:

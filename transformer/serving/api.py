@@ -58,7 +58,7 @@ class Api:
         return self._service.directions.available
 
     def languages(self) -> list[schema.Language]:
-        """GET /languages: return the languages, each with those that it can be translated to."""
+        """GET /languages: return the languages, each with its targets, itself included."""
         return languages(self._served)
 
     def settings(self) -> schema.Settings:

@@ -224,7 +224,7 @@ def check_direction(langs: Direction, served: Collection[Direction]) -> Directio
 
 
 def languages(served: Collection[Direction]) -> list[Language]:
-    """Return each language and those that it can be translated to."""
+    """Return each language and those that it can be translated to, itself included."""
     return [
         {
             "code": code,

@@ -196,7 +196,8 @@ def _tokens(text: str) -> list[tuple[str, int, int]]:
 def _select_target(terms: Sequence[tuple[str, str]], written: str) -> str | None:
     """Return the target of the term that matches `written`, or None.
 
-    A term with capitals must match exactly; a term in lower case matches any case.
+    A term with capitals matches itself and its form in all capitals; one in lower case matches any
+    case, and for all capitals its target is put in capitals, too.
     """
     in_caps = written.isupper() and sum(map(str.isalpha, written)) > 1
     same = _normalize(written)

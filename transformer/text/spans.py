@@ -9,13 +9,13 @@ AnySpan = TypeVar("AnySpan", bound=tuple[int, int] | tuple[int, int, str])
 
 
 def overlapping(start: int, end: int, spans: Sequence[AnySpan]) -> Sequence[AnySpan]:
-    """Return the spans that share a character with text[start:end]."""
+    """Return those of the ordered `spans` that share a character with text[start:end]."""
     first = bisect_right(spans, start, key=lambda span: span[1])
     return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
 def mask(text: str, spans: Sequence[Span], cover: str = " ") -> str:
-    """Return the text with `cover`, one character, in place of each character of the spans."""
+    """Return the text with `cover`, a character, for each character of the ordered `spans`."""
     parts, end = list[str](), 0
     for start, stop in spans:
         parts += [text[end:start], cover * (stop - start)]

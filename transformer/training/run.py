@@ -129,7 +129,7 @@ def limit_reached(state: TrainingState, config: TrainConfig) -> StopReason | Non
 
 
 def fraction_done(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> float:
-    """Return the fraction of the nearest limit that is used up, 0 to 1."""
+    """Return the fraction of the nearest limit that is used up, 0 to 1; 0 without a limit."""
     epochs = state.epoch + state.position / max(1, steps_per_epoch)
     used = (
         (state.step, config.max_steps),

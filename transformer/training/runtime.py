@@ -130,7 +130,7 @@ def enlarge_kernel_cache() -> None:
 
 
 class StopRequest:
-    """Catch the first SIGINT or SIGTERM; the second has its usual effect."""
+    """A context that notes the first SIGINT or SIGTERM in `reason`; a second one acts as usual."""
 
     def __init__(self) -> None:
         self.reason = ""

@@ -139,7 +139,7 @@ def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
 
 
 def convert_amount(amount: str, lang: str) -> str:
-    """Write a time, a sum or a number as the target `lang` does: $1,500.50 -> 1.500,50 $."""
+    """Write a time, sum or number as `lang` does: $1,500.50 -> 1.500,50 $. Other text stays."""
     times = find_times(amount)
     if times and (times[0].start, times[0].end) == (0, len(amount)):
         return format_time(times[0], lang)

@@ -100,7 +100,7 @@ class Directions:
         return tuple(self.folders)
 
     def translator(self, langs: Direction) -> Translator | GuardedTranslator:
-        """Return the translator of a direction, opened at the first call; UserError if none."""
+        """Return the translator of a direction, opened at the first call; UserError if it fails."""
         if langs not in self.folders:
             there = ", ".join("-".join(pair) for pair in self.folders)
             raise UserError(f"expected a direction out of {there}; got {'-'.join(langs)}")
@@ -140,7 +140,7 @@ class Directions:
         return directions
 
     def most_common_direction(self, texts: Sequence[str]) -> Direction:
-        """Return the direction of most of the texts."""
+        """Return the direction of most of the texts; without texts, the first one available."""
         return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
     def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:

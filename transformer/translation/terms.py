@@ -105,7 +105,8 @@ def place_terms(
     """Put the slots of terms into the translation of (source, translation).
 
     `words` and `weights` are those of `project_markup`. Where the model wrote a term's target
-    itself, the slot takes its place.
+    itself, the slot takes its place. The translation stays as it is if words are not found in it or
+    slots would overlap.
     """
     source, output = sentences
     spans: list[tuple[int, int, str]] = []

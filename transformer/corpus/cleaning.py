@@ -112,8 +112,8 @@ def drop_reasons(
 ) -> dict[str, list[int]]:
     """Return the drop reason of each pair, duplicates not yet found, and its hash as `key`.
 
-    `held_out` are hashes of `dedup_text`. With `both` directions, a pair whose source is
-    synthetic is trained on in one of them.
+    `held_out` are hashes of `dedup_text`. With `both` directions a pair with a synthetic target is
+    kept for the reverse one, unless its source is synthetic, too.
     """
     reasons: list[int] = []
     for src, tgt, made in zip(rows["src"], rows["tgt"], rows["made"], strict=True):

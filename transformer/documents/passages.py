@@ -171,7 +171,7 @@ def declared_encoding(content: bytes) -> tuple[str, bytes] | None:
 def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..., Parsed[bytes]]:
     """Turn a parser of text into one of bytes or text, which writes the declared encoding.
 
-    A file that declares none is written in UTF-8, or in `cp1252_output` if it is Windows-1252. The
+    A file that declares none is written in UTF-8, or in `cp1252_output` if it is not UTF-8. The
     parser raises UserError for bytes that are not text.
     """
 

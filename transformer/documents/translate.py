@@ -189,7 +189,7 @@ def translate_file(
     """Translate a file of any of the formats, known by its name or suffix.
 
     `inspect` returns aligned sentences, by which bold words and links follow their words; without
-    it the pieces between them are translated one by one. UserError for a file that cannot be read.
+    it the pieces between them are translated one by one. UserError if it cannot be read or written.
     """
 
     async def translate_texts(texts: Sequence[str]) -> list[TranslatedText]:

@@ -203,7 +203,7 @@ def _reply(request: bytes) -> bytes:
 
 
 def _peak_memory() -> int:
-    """Return the peak memory of this process in bytes; getrusage would count its parent, too."""
+    """Return the peak memory of this process, 0 without Linux; getrusage counts its parent, too."""
     status = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(peak[1]) * 1024 if peak else 0

@@ -145,7 +145,7 @@ class IncrementalJSONResponse(JSONResponse):
     """JSON written by the pure Python encoder, as the one in C would block all other threads."""
 
     def render(self, content: Any) -> bytes:
-        """Return UTF-8 without white space."""
+        """Return the content as JSON, in UTF-8 without white space."""
         encoder = json.JSONEncoder(
             ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_array_rows
         )

@@ -47,9 +47,9 @@ def find_quotes(text: str) -> tuple[list[Quote], str]:
 
 
 def has_mismatched_quotes(source: str, output: str) -> bool:
-    """Return whether a translation lacks pairs of a kind of quotation mark that its source has.
+    """Return whether a translation has unpaired quotation marks, or more kinds than its source.
 
-    A dialogue may be written with quotation marks or with dashes.
+    A quotation may also be written as a dialogue, if its dashes are as many as the source allows.
     """
     is_dialogue = source.startswith("—")
     wanted, unpaired = find_quotes(source)

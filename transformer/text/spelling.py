@@ -203,7 +203,7 @@ def _add_accent(match: re.Match[str]) -> str:
 
 
 def _add_opening_mark(text: str) -> str:
-    """Add ¿ or ¡ where a sentence ends with ? or ! and has none."""
+    """Add ¿ or ¡ to the last sentence of a text that ends with ? or ! and has neither."""
     mark = {"?": "¿", "!": "¡"}.get(text.rstrip()[-1:])
     if mark is None or "¿" in text or "¡" in text:
         return text

@@ -216,7 +216,7 @@ class GuardedTranslator(TextTranslator):
     def _search_both_cases(
         self, sources: Sequence[SourceSentence], decode: DecodeConfig
     ) -> list[Ranking]:
-        """Translate each sentence, short ones in the other case too; keep the likelier result.
+        """Translate each sentence, short ones in the other case too; keep the better result.
 
         A corpus has few single words and titles, and mostly in one case.
         """

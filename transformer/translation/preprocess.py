@@ -36,7 +36,7 @@ _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 @dataclass(frozen=True, slots=True)
 class SourceSentence:
-    """A parsed sentence: its parts, in lower case if all was in capitals, and without typos.
+    """A parsed sentence: its parts, without typos, in lower case if `style` says what they were.
 
     `prefix` and `suffix` bypass the model. `terms` are pairs (target of the glossary, which is a
     kept part; the source words that it replaces).
@@ -160,7 +160,7 @@ def parse_sentence(
     """Split a text into kept spans and other text; each term becomes its target, which is kept.
 
     Markup, white space, and kept tokens that begin with a character of `outside` bypass the model
-    if they are at an end of the text. A text all in capitals becomes lower case.
+    if they are at an end of the text. A text all in capitals or in title case becomes lower case.
     """
     if not spans and not terms and not _detect_style(text):
         return SourceSentence(((text, False),))

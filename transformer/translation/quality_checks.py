@@ -165,7 +165,7 @@ def count_term(term: str, text: str) -> int:
 
 @functools.lru_cache(maxsize=512)
 def term_pattern(term: str) -> re.Pattern[str]:
-    """Return a pattern that finds a term as whole words; a lower-case term matches any case."""
+    """Return a pattern that finds a term as whole words, a lower-case one also with capitals."""
     edges = [r"(?<!\w)" * (term[:1].isalnum()), r"(?!\w)" * (term[-1:].isalnum())]
     forms = [term, capitalize_first(term), term.upper()] if term.islower() else [term]
     return re.compile(f"{edges[0]}(?:{'|'.join(map(re.escape, forms))}){edges[1]}")

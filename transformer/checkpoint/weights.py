@@ -144,7 +144,7 @@ def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Load the `training` argument of `save`; UserError for tensors of other names or shapes."""
+    """Load the `training` argument of `save`; UserError if missing or of other names or shapes."""
     path = locate.find_checkpoint(folder)
     return _load_tensors(path / locate.TRAINING_STATE, shapes), locate.read_json(
         path / locate.TRAINING_VALUES

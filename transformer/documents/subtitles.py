@@ -200,7 +200,7 @@ def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
 
 
 def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
-    """Parse lines: tags around all of it stay, and pairs of tags around some of it are marks."""
+    """Parse the lines of a speaker: tags around all stay, pairs of tags around some are marks."""
     pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(text)))
     opened: list[int] = []
     pairs: dict[int, int] = {}

@@ -48,7 +48,7 @@ class Metrics:
         self._request_seconds.labels(route).observe(seconds)
 
     def count_batch(self, size: int, seconds: float) -> None:
-        """Count a batch of `size` sentences."""
+        """Count a batch of `size` sentences, which took `seconds`."""
         self._batch_sentences.observe(size)
         self._batch_seconds.observe(seconds)
 

@@ -161,7 +161,10 @@ def model_card(
 
 
 def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Save the settings of a new run, or compare with those saved; UserError if changed or lost."""
+    """Save the settings of a new run, or compare them with those that it was begun with.
+
+    UserError if one that is not in MUTABLE_SETTINGS has changed, or if the saved ones are lost.
+    """
     path = folder / RUN
     if not path.exists():
         if latest_version(folder / LAST):

@@ -141,7 +141,10 @@ def _warn_if_path(text: str) -> None:
 
 
 def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
-    """Raise UserError if a file cannot be written, or would overwrite its source."""
+    """Raise UserError for what `plan_jobs` refuses, or if a file would overwrite its source.
+
+    `asked` is the requested format, or empty.
+    """
     from transformer.documents import folder
 
     jobs, _ = folder.plan_jobs(sources, output, asked)

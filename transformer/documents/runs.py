@@ -57,7 +57,10 @@ def _name(element: Any) -> str:
 
 
 def parse(content: bytes, options: Options) -> Parsed[bytes]:
-    """Parse an XML part made of paragraphs and runs; UserError for one with a document type."""
+    """Parse an XML part made of paragraphs and runs; UserError for one with a document type.
+
+    XML that is not well-formed raises lxml's XMLSyntaxError, which `formats.read` converts.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)

@@ -133,7 +133,7 @@ class Api:
         return [results[i] for i in range(len(directions))]
 
     def _glossary(self, rows: schema.GlossaryRows) -> Glossary | None:
-        """Return the glossary of a request, if it has one; RequestError for too many terms."""
+        """Return a request's glossary, if any; RequestError if too long, UserError if malformed."""
         if not rows:
             return None
         glossary = parse_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))

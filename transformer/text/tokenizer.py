@@ -39,7 +39,10 @@ _ENCODING = ("utf-8", "surrogateescape")  # a translation may hold half a charac
 
 
 class Tokenizer:
-    """A trained vocabulary, made from the bytes of a SentencePiece model; ValueError for others."""
+    """A trained vocabulary, made from the bytes of a SentencePiece model.
+
+    ValueError for other bytes, and for a model whose pad, bos, eos, unk ids are not 0, 1, 2, 3.
+    """
 
     def __init__(self, model: bytes) -> None:
         self.model = model

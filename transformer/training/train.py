@@ -343,7 +343,7 @@ def _log_settings(config: TrainConfig, data: PreparedCorpus) -> None:
 def _run_settings(
     request: TrainRequest, chosen: TrainConfig, data: PreparedCorpus, model: ModelConfig
 ) -> dict[str, Any]:
-    """Return the settings that must be the same for a run to resume.
+    """Return a run's settings: to resume it, all but MUTABLE_SETTINGS must be the same.
 
     The number of pairs kept from each source is among them, to notice that a file has changed.
     """

@@ -221,7 +221,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
     for match in _NUMBER.finditer(source):
         number = match.group()
         before, after = source[match.start() - 1 : match.start()], source[match.end() :]
-        forms = _digit_forms(number, before, after)
+        forms = _digit_forms(number, after)
         if (
             before == "/"
             and 0 < int(_digits_of(number)) <= 12
@@ -271,14 +271,14 @@ def _changed_values(source: str, output: str, lang: str) -> list[str]:
     return [
         number for number in dict.fromkeys(_NUMBER.findall(source)) if _digits_of(number) in there
         and not any(
-            _possible_values(number) & _possible_values(other, lang) 
+            _possible_values(number) & _possible_values(other, lang)
             if _possible_values(number) else number == other
             for other in there[_digits_of(number)]
         )
     ]  # fmt: skip
 
 
-def _digit_forms(number: str, before: str, after: str) -> set[str]:
+def _digit_forms(number: str, after: str) -> set[str]:
     """Return the digits, without separators, that can replace a number: 1930s as 30, 7.00 as 7."""
     bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s

@@ -1,5 +1,6 @@
 """The embedded corpus: its files and parts, and the tables that are counted from text."""
 
+import gzip
 import lzma
 import re
 from pathlib import Path
@@ -32,6 +33,19 @@ def test_every_table_has_a_header_and_filled_columns(path: Path) -> None:
         assert len(row) == len(header), row
         assert all(cell == cell.strip() for cell in row), row
         assert all(row[:2]), row
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("taught*.gz")), ids=lambda path: path.name)
+def test_taught_pairs_are_new_and_counted(path: Path) -> None:
+    header, *body = [
+        line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()
+    ]
+    assert header == ["es", "en"]
+    assert all(len(row) == 2 and all(cell and cell == cell.strip() for cell in row) for row in body)
+    assert f"| `{path.name}` | {len(body):,} |" in (DATA / "README.md").read_text("utf-8")
+    for part in ("dev", "test"):
+        for held_out, side in zip(sides(part), zip(*body, strict=True), strict=True):
+            assert held_out.isdisjoint(map(dedup_text, side))
 
 
 def test_the_committed_beginners_part_is_the_one_that_is_made(

@@ -34,7 +34,7 @@ NOISE_SCALE = 0.5  # how unequally a reader weighs the copies, beside the deviat
 def initial_weights(
     before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig
 ) -> dict[str, Tensor]:
-    """Return the weights of `before` by name, grown to `config` and for another tokeniser."""
+    """Return the weights of `before` for `config` and `tokenizer`; raise as `check_growth`."""
     weights = dict(before.model.state_dict())
     if tokenizer.model != before.tokenizer.model:
         old = weights["embedding.weight"]
@@ -87,6 +87,7 @@ def grow_weights(
     At equal width the outputs are exactly equal; a wider model has finer position encodings between
     the old ones, which changes them a little. Copies of a channel are read with unequal weights,
     drawn from one seed, as they would stay equal otherwise. Embeddings have `new`'s vocabulary.
+    UserError if `old` cannot grow to `new`.
     """
     check_growth(old, new)
     with torch.random.fork_rng(devices=[]):
@@ -105,7 +106,7 @@ def grow_weights(
 
 
 class _Widening:
-    """A map from D channels to K x D; a sine and its cosine stay together."""
+    """A map from D channels to K x D; the sine and cosine of one wavelength stay together."""
 
     def __init__(self, old: int, new: int) -> None:
         self.copies = new // old

@@ -243,8 +243,7 @@ def detect_languages(text: str) -> list[Detected]:
     text = text[:DETECT_CHARS]
     likeliest = detect(text)
     known, n_words = spelling.known_word_share(text, likeliest.lang)
-    is_foreign = n_words >= spelling.MIN_WORDS and known < spelling.MIN_KNOWN_SHARE
-    total = known if is_foreign else 1.0
+    total = known if spelling.reads_foreign(known, n_words) else 1.0
     shares = dict.fromkeys(LANGUAGES, total * (1 - likeliest.confidence))
     shares[likeliest.lang] = total * likeliest.confidence
     return [

@@ -157,6 +157,11 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
     return sum(points) / (2 * len(points)), len(points)
 
 
+def reads_foreign(share: float, n_words: int) -> bool:
+    """Return whether a text reads like another language, by its `known_word_share`."""
+    return n_words >= MIN_WORDS and share < MIN_KNOWN_SHARE
+
+
 def is_non_latin(text: str) -> bool:
     """Return whether a text has MIN_WORDS or more letters that are not Latin, as in Привет."""
     letters = filter(str.isalpha, strip_accents(text))

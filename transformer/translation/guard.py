@@ -132,7 +132,7 @@ class GuardedTranslator(TextTranslator):
         source = self._correct_spelling(parsed, sentence.keep_spelling)
         words = source.words
         share, n_words = spelling.known_word_share(words, self.src_lang)
-        if n_words >= spelling.MIN_WORDS and share < spelling.MIN_KNOWN_SHARE:
+        if spelling.reads_foreign(share, n_words):
             source = dataclasses.replace(source, is_foreign=True)
         if sentence.terms or share == 1:
             return source

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Decoder(Protocol):
-    """An object that translates token ids with one model."""
+    """A model that is ready to translate token ids, by `search`, on `device` (`cpu`, `cuda:0`)."""
 
     config: ModelConfig
     compute_type: ComputeType  # the number type of matrix products
@@ -70,7 +70,7 @@ def check_device(device: str, compute_type: str) -> None:
 def open_decoder(
     opened: LazyCheckpoint, device: str = "auto", compute_type: ComputeType = "auto"
 ) -> Decoder:
-    """Return a decoder for a checkpoint; UserError for its weights, device or compute type."""
+    """Return a decoder for a checkpoint; UserError if weights, device or type cannot be used."""
     check_device(device, compute_type)
     if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
@@ -88,7 +88,7 @@ def open_decoder(
 def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto") -> Decoder:
     """Return a decoder for a model in memory: the native one, with a copy of the weights.
 
-    It is a `BatchDecoder` if that cannot run the model; then int8 is a UserError.
+    It is a `BatchDecoder` if the native one cannot run the model; then int8 is a UserError.
     """
     if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
         kind: ComputeType = "float32" if compute_type == "float32" else "int8"
@@ -113,7 +113,7 @@ def _runs_on_cpu(device: str) -> bool:
 
 
 def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
-    """Return whether the native decoder can run a model; if not, int8 is a UserError."""
+    """Return whether the native decoder can run a model so; UserError if not and it is int8."""
     there = native.load_library() is not None
     if there and native.is_supported(config) and compute_type != "bfloat16":
         return True

@@ -193,7 +193,7 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """Search as `Decoder.search` does, few sources a call, since Ctrl-C waits for its end."""
+        """Search as `Decoder.search` does, with the same arguments, result and errors."""
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
         for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
@@ -236,7 +236,7 @@ def default_threads() -> int:
 def _read_results(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
-    """Convert the results of the library to hypotheses, with their attention if `aligned`."""
+    """Return the hypotheses of each source; `n_source` are source lengths with the end mark."""
     place = start = looked = 0
     hypotheses: list[list[Hypothesis]] = []
     for source, length in enumerate(n_source):

@@ -77,10 +77,11 @@ def _next_token(
     model: Transformer, read: tuple[Tensor, Tensor], state: DecoderState, may_go_on: Tensor, *,
     scored: bool, no_repeat: int,
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
-    """Return the likeliest next token, its log-probability if `scored`, and the new state.
+    """Return the likeliest next token, its log-probability (0 if not `scored`), and the new state.
 
     `read` is a pair: the tokens that the model has not read yet, and all tokens so far. A row that
-    may not go on gets the end mark. 2 x (R, T) -> 2 x (R,), state.
+    may not go on gets the end mark. A token that would repeat an n-gram of length `no_repeat` is
+    excluded; 0 excludes none. 2 x (R, T) -> 2 x (R,), state.
     """
     tokens, past = read
     if not scored and not no_repeat:
@@ -168,7 +169,8 @@ def _expand(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the 2N best continuations of each sentence: scores, beams to continue, next tokens.
 
-    (B, N), (B x N, V), (B x N,), (B x N, T) -> 3 x (B, 2N).
+    `scores` and `tokens` are of the beams so far, `logits` of their next tokens. (B, N), (B x N,
+    V), (B x N,), (B x N, T) -> 3 x (B, 2N).
     """
     beam_size = config.beam_size
     log_probs = _block_repeated_ngrams(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
@@ -183,9 +185,9 @@ def _select_beams(
 ) -> tuple[list[list[int]], list[bool]]:  # fmt: skip
     """Add hypotheses that ended to `finished`, and select the N candidates to continue.
 
-    A candidate that ends counts only if it is one of the N best; otherwise empty translations would
-    win. Returns for each sentence the candidates that become its next beams, as indices, and
-    whether its search continues.
+    `candidates` are what `_expand` returns. One that ends counts only if it is one of the N best;
+    otherwise empty translations would win. Returns for each sentence the candidates that become its
+    next beams, as indices, and whether its search continues.
     """
     size, penalty = config.beam_size, length_penalty(tokens.size(-1), config.alpha)
     scores, parents, chosen = (c.tolist() for c in candidates)
@@ -244,7 +246,11 @@ def search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
     branches: int = 0,
 ) -> list[list[Hypothesis]]:  # fmt: skip
-    """Search and raise as `Decoder.search`, greedily if there is one beam: (B, S) -> B lists."""
+    """Return the hypotheses of each row, best first: (B, S) -> B lists.
+
+    The search is greedy with one beam, and after each of the `branches` likeliest next tokens if
+    that is not 0. ValueError for a `prefix` that is too long for the model.
+    """
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
@@ -314,7 +320,7 @@ class BatchDecoder:
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
         aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
-        """Search as `Decoder.search` does, on a CPU `torch.get_num_threads()` batches at a time."""
+        """Search as `Decoder.search`; on a CPU one batch for each core at a time."""
         n_threads = torch.get_num_threads()
         n_workers = n_threads if self.model.device.type == "cpu" else 1
         batches = list(_batches(sources, config, n_workers))
@@ -344,7 +350,7 @@ class BatchDecoder:
 
 @torch.inference_mode()
 def _with_alignment(model: Transformer, source: Ids, hypothesis: Hypothesis) -> Hypothesis:
-    """Return a hypothesis with alignment and log-probabilities, by running the model once more."""
+    """Return the hypothesis with `alignment` and `log_probs`, by running the model once more."""
     looked: list[Tensor] = []
     attention = cast(DecoderLayer, model.decoder[-1]).cross_attention
     hook = attention.register_forward_hook(

@@ -34,7 +34,7 @@ NOISE_SCALE = 0.5  # how unequally a reader weighs the copies, beside the deviat
 def initial_weights(
     before: Checkpoint, tokenizer: Tokenizer, config: ModelConfig
 ) -> dict[str, Tensor]:
-    """Return the weights of `before` for `config` and `tokenizer`; raise as `check_growth`."""
+    """Return the weights of `before` for `config` and `tokenizer`; UserError if it cannot grow."""
     weights = dict(before.model.state_dict())
     if tokenizer.model != before.tokenizer.model:
         old = weights["embedding.weight"]
@@ -44,7 +44,7 @@ def initial_weights(
 
 @torch.no_grad()
 def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
-    """Return embeddings for a new vocabulary from those of the old one: (V, D) -> (V', D)."""
+    """Return embeddings for `tokenizer` from the `old` ones for `before`: (V, D) -> (V', D)."""
     known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
     new = old.new_empty(tokenizer.vocab_size, old.size(1))
     for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))):
@@ -106,7 +106,7 @@ def grow_weights(
 
 
 class _Widening:
-    """A map from D channels to K x D; the sine and cosine of one wavelength stay together."""
+    """A map from `old` channels to `new`, K times as many; a sine stays beside its cosine."""
 
     def __init__(self, old: int, new: int) -> None:
         self.copies = new // old
@@ -114,7 +114,7 @@ class _Widening:
         self.of = channels // 2 // self.copies * 2 + channels % 2  # the old channel of each
 
     def fill(self, name: str, new: Tensor, old: Tensor) -> None:
-        """Copy a weight of the small model into that of the large one, by its name."""
+        """Copy `old`, a weight of the small model, into `new`, the large one's of this `name`."""
         part, kind = name.split(".")[-2:]
         if kind == "weight" and part in CHANNEL_READERS:
             new[: len(old)] = self._read(old)

@@ -108,7 +108,7 @@ def _folder_identity(folder: Path) -> tuple[int, int] | None:
 
 @retry_if_replaced
 def read_verified(path: Path) -> bytes:
-    """Read a small file of a checkpoint and verify its checksum; OSError or UserError."""
+    """Read a small file of a checkpoint; OSError if unreadable, UserError for a wrong checksum."""
     content = read_bytes(path)
     verify_checksum(path, content)
     return content
@@ -160,7 +160,7 @@ def _is_released_name(path: Path) -> bool:
 def requested_directions(
     model: str | Path, directions: Sequence[Direction]
 ) -> tuple[Direction, ...]:
-    """Return the directions that a model's name asks for: `es-en` is one of a model for both."""
+    """Return the one of `directions` that a model is named for (`es-en`), or else all of them."""
     path = Path(model)
     named = [
         langs for langs in directions if "-".join(langs) == path.name and _is_released_name(path)
@@ -171,7 +171,7 @@ def requested_directions(
 def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
-    """Return `langs`, or the first direction of the name; UserError if not in `directions`."""
+    """Return `langs`, or else the first that `model` is named for; UserError if it has not that."""
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)
@@ -274,7 +274,7 @@ def default_model(langs: Direction) -> Path:
 
 
 def model_folders(model: str | Path | None = None) -> dict[Direction, str | Path]:
-    """Map each direction to its model, of one checkpoint or all released; UserError if none."""
+    """Map each direction to its model: of one checkpoint, or all released; UserError if none."""
     if model is not None:
         _, directions = read_config(find_checkpoint(model))
         return dict.fromkeys(requested_directions(model, directions), model)

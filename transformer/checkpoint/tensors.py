@@ -38,7 +38,8 @@ SCALE_SUFFIX = ".scale"
 class StoredTensor:
     """A tensor as it is stored, mapped from the file: (N, ...).
 
-    An int8 tensor has one `scale` per row, (N,). The `values` of a BF16 tensor are its raw bits.
+    `dtype` is its type in safetensors' words (F32). An int8 tensor has one `scale` per row, (N,).
+    The `values` of a BF16 tensor are its raw bits.
     """
 
     dtype: str
@@ -61,12 +62,12 @@ class StoredTensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class LazyCheckpoint:
-    """A checkpoint whose weights have not been read yet."""
+    """A checkpoint with unread weights; a source's first piece names one of some `directions`."""
 
     folder: Path
     config: ModelConfig
     tokenizer: Tokenizer
-    directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
+    directions: tuple[Direction, ...]
 
     def stored_weights(self) -> Iterable[tuple[str, StoredTensor]]:
         """Return the weights by parameter name, as they are stored; UserError if damaged."""
@@ -137,7 +138,7 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
 
 @locate.retry_if_replaced
 def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTensor]:
-    """Map the tensors of a file by name; UserError unless of these shapes, as saved and finite."""
+    """Map the tensors of a file by name; UserError if damaged, not finite, or not of `shapes`."""
     try:
         mapped, tensors = _map_file(path)
     except (OSError, ValueError) as error:
@@ -194,7 +195,7 @@ def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
 
 
 def _check_shapes(path: Path, tensors: Mapping[str, StoredTensor], shapes: Shapes) -> None:
-    """Raise UserError unless names, shapes and types are those of a model's weights."""
+    """Raise UserError unless the tensors of the file `path` have these names and shapes."""
     known = set()
     for name, shape in shapes:
         tensor, scale = tensors.get(name), tensors.get(name + SCALE_SUFFIX)

@@ -33,11 +33,11 @@ INITIALIZERS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """A model that is ready to use, with the tokeniser and the directions that belong to it."""
+    """A loaded model and its tokeniser; a source's first piece names one of some `directions`."""
 
     model: Transformer
     tokenizer: Tokenizer
-    directions: tuple[Direction, ...]  # one, or several that the first source piece chooses among
+    directions: tuple[Direction, ...]
     folder: Path
 
 
@@ -50,7 +50,10 @@ def save(
     card: str,
     training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write a checkpoint atomically; UserError if that fails. `load_training` reads `training`."""
+    """Write a checkpoint atomically, `card` as its README; UserError if that fails.
+
+    `training` is what `load_training` returns.
+    """
     values = {**locate.describe_directions(directions), "model": dataclasses.asdict(config)}
     with atomic_folder(folder) as new:
         (new / locate.CONFIG).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -144,7 +147,10 @@ def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[
 def load_training(
     folder: Path, shapes: Shapes | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Load the `training` argument of `save`; UserError if missing or of other names or shapes."""
+    """Return the tensors and the values that training resumes from, as given to `save`, by name.
+
+    UserError if they are missing, or the tensors have other names or shapes than `shapes`.
+    """
     path = locate.find_checkpoint(folder)
     return _load_tensors(path / locate.TRAINING_STATE, shapes), locate.read_json(
         path / locate.TRAINING_VALUES

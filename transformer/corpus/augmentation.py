@@ -26,7 +26,7 @@ def derive_seed(*numbers: int) -> int:
 def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
-    """Sample another segmentation by `Tokenizer.sample`; return `ids` if it would be too long."""
+    """Sample another segmentation by `Tokenizer.sample`; return `ids` if not below `max_len`."""
     tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
@@ -35,10 +35,11 @@ def resample(
 def apply_noise(
     pairs: Sequence[IdPair], tokenizer: Tokenizer, config: TrainConfig, max_len: int, seed: int
 ) -> list[IdPair]:
-    """Alter some of the pairs, or all in one style; a pair that would get too long stays.
+    """Alter some of the pairs, or all in one style, by the rates of `config`, sampled with `seed`.
 
-    A pair is too long if the model cannot read it or, without a style, if it widens the batch by
-    more than MAX_WIDENING. If a style adds pieces, pairs beyond the batch's budget are dropped.
+    A pair stays if it would get too long: `max_len` pieces or more or, without a style, more than
+    MAX_WIDENING times the batch's width. If a style adds pieces, pairs beyond the batch's budget
+    are dropped.
     """
     rng = random.Random(seed)
     name, share = noise.sample_batch_noise(config, rng), noise.sample_noise_share(config, rng)
@@ -71,7 +72,7 @@ def apply_noise(
 def join_pairs(
     pairs: Sequence[IdPair], excluded: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
 ) -> list[IdPair]:
-    """Join each n consecutive pairs of equal tags, unless they are together too long.
+    """Join each n consecutive pairs of equal direction tags, but none to `max_len` pieces or more.
 
     Pairs whose indices are `excluded` stay single: they have slots, which must not occur twice.
     """
@@ -91,7 +92,7 @@ def join_pairs(
 
 
 def fit_to_budget(pairs: list[IdPair], budget: int, rng: random.Random) -> list[IdPair]:
-    """Sample as many of the pairs as the token budget of a batch allows, at least one."""
+    """Sample as many of the pairs as `budget`, tokens with padding, allows; at least one."""
     width = sum(max(len(pair[side]) + 1 for pair in pairs) for side in (0, 1))
     n = max(1, budget // width)
     return pairs if n >= len(pairs) else rng.sample(pairs, n)

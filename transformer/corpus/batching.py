@@ -24,13 +24,17 @@ Chunks = Sequence[tuple[NDArray[Any], NDArray[Any]]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded ids: source with its end mark, target after the start mark, target to predict."""
+    """Padded ids: source with its end mark, target after the start mark, target to predict.
+
+    `real` are indices of the flattened `tgt_out` without padding, `n_source` the number of source
+    tokens without padding.
+    """
 
     src: Tensor  # (B, S)
     tgt_in: Tensor  # (B, T)
     tgt_out: Tensor  # (B, T)
-    real: Tensor  # (N,), indices of the flattened `tgt_out` without padding
-    n_source: int  # tokens of the sources, padding not counted
+    real: Tensor  # (N,)
+    n_source: int
 
     @property
     def n_target(self) -> int:
@@ -82,7 +86,7 @@ def _lengths(chunks: Chunks) -> Indices:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DirectionView:
-    """Some of the pairs in one direction: their rows, whether sides are swapped, their tag."""
+    """Pairs read in one direction: their rows, whether sides are swapped, the id of their tag."""
 
     rows: Indices
     swapped: bool
@@ -90,7 +94,7 @@ class DirectionView:
 
 
 class TaggedPairs:
-    """Pairs in several directions, one direction after the other, each source behind its tag."""
+    """Pairs in several directions, one after the other, each source behind its direction's tag."""
 
     def __init__(self, pairs: TokenPairs, views: Sequence[DirectionView]) -> None:
         self._pairs, self._views = pairs, views
@@ -177,7 +181,7 @@ def plan(
 
 
 def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
-    """Split `order` into consecutive batches whose padded cost is within the budget."""
+    """Split the rows `order` into consecutive batches of at most `budget` tokens with padding."""
     batches: list[Indices] = []
     start, src, tgt = 0, src[order], tgt[order]
     while start < len(order):
@@ -203,10 +207,10 @@ def _split_to_multiple(batches: list[Indices], multiple: int) -> None:
 
 
 def steps(plan: Sequence[Indices], rank: int, world_size: int, accumulate: int) -> list[range]:
-    """Return for each optimiser step which batches of the plan a process takes.
+    """Return for each optimiser step which batches of the plan the process `rank` takes.
 
-    A step takes world_size x accumulate consecutive batches, whichever process computes them:
-    one process with two micro-batches and two processes with one see the same.
+    A step takes world_size x accumulate consecutive batches, whichever process computes them: one
+    process with two micro-batches and two processes with one see the same.
     """
     group = world_size * accumulate
     return [range(start + rank, start + group, world_size) for start in range(0, len(plan), group)]

@@ -112,8 +112,9 @@ def drop_reasons(
 ) -> dict[str, list[int]]:
     """Return the drop reason of each pair, duplicates not yet found, and its hash as `key`.
 
-    `held_out` are hashes of `dedup_text`. With `both` directions a pair with a synthetic target is
-    kept for the reverse one, unless its source is synthetic, too.
+    `rows` are columns: `src`, `tgt` and `made`, bits that say which side is synthetic. `held_out`
+    are hashes of `dedup_text`. With `both` directions a pair with a synthetic target is kept for
+    the reverse one, unless its source is synthetic, too.
     """
     reasons: list[int] = []
     for src, tgt, made in zip(rows["src"], rows["tgt"], rows["made"], strict=True):
@@ -152,7 +153,8 @@ def make_report(
 ) -> dict[str, Any]:
     """Return how many pairs of each source were kept and dropped, with examples of each reason.
 
-    `reasons` and `source`, an index of `specs`, have one entry for each pair.
+    `reasons` and `source`, an index of `specs`, have one entry for each pair. The keys: `read`,
+    `counts`, `sources`, `dropped_examples`.
     """
     return {
         "read": len(reasons),

@@ -78,9 +78,9 @@ def _misspell(word: str, rng: random.Random) -> str:
 
 
 def insert_slots(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Replace some names, numbers and addresses that both sides share by slots.
+    """Replace some names, numbers and addresses that both sides share by slots, private characters.
 
-    Slots are numbered in the order of the source, as in translation.
+    They are numbered in the order of the source, as in translation.
     """
     shared = [] if SLOT.search(src + tgt) else list(_shared_tokens(src, tgt))
     if not shared:
@@ -102,7 +102,7 @@ def _shared_tokens(src: str, tgt: str) -> Iterator[str]:
 
 
 def _occurs_once(text: str, token: str) -> bool:
-    """Whether a text has the token once, not within a word."""
+    """Whether a text has the token exactly once, and there not within a word."""
     start = text.find(token)
     if start < 0 or text.find(token, start + 1) >= 0:
         return False
@@ -169,7 +169,7 @@ def title_case(src: str, tgt: str, rng: random.Random) -> SentencePair:
 
 
 def insert_copies(src: str, tgt: str, rng: random.Random) -> SentencePair:
-    """Insert a token to copy, a slot or one spelt out, at the same place of both sides."""
+    """Insert a token to copy, such as an address or a slot for one, at one place of both sides."""
     if SLOT.search(src + tgt):
         return src, tgt
     is_verbatim = rng.random() < _VERBATIM

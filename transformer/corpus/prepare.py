@@ -71,16 +71,20 @@ def log_duration(work: str, log: Callable[[str], object], every: float = 10.0) -
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CacheKey:
-    """All that a cache depends on; its digest is the name of the cache."""
+    """All that a cache of tokens depends on; its digest is the name of the cache.
+
+    `held_out` are hashes of the texts of the dev and test sets. Without a `tokenizer` one is
+    trained. `both`: each pair is read in both directions.
+    """
 
     specs: tuple[str, ...]
     langs: Direction
     config: CorpusConfig
     vocab_size: int
     max_len: int
-    held_out: frozenset[int]  # hashes of the texts of the dev and test sets
+    held_out: frozenset[int]
     tokenizer: Tokenizer | None
-    both: bool = False  # each pair is read in both directions
+    both: bool = False
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits; of a file they depend on size and date, not content."""
@@ -121,7 +125,7 @@ def split_marker(text: str, side: int) -> tuple[str, int]:
 def _read_rows(
     specs: Sequence[str], langs: Direction, config: CorpusConfig
 ) -> Iterator[dict[str, Any]]:
-    """Yield the normalized pairs of all sources, and skipped bad rows; UserError without pairs."""
+    """Yield all pairs, normalized, as rows of `_load_pairs`; UserError if there are none."""
     is_empty = True
     for number, spec in enumerate(specs):
         bad_rows: list[str] = []
@@ -142,7 +146,7 @@ def _read_rows(
 def _load_pairs(
     specs: Sequence[str], langs: Direction, config: CorpusConfig, folder: str
 ) -> datasets.Dataset:
-    """Read all sources into a data set on disk."""
+    """Read all sources into a data set in `folder`: src, tgt, index of its source, bits `made`."""
     types = {"src": "string", "tgt": "string", "source": "int16", "made": "int8"}
     features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
     # A tuple: of a list, `datasets` makes shards and calls the generator for each spec alone.
@@ -165,7 +169,7 @@ def _column(dataset: datasets.Dataset, name: str) -> NDArray[np.int64]:
 
 
 def _drop_reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) -> NDArray[np.int8]:
-    """Return why each pair is dropped, or KEPT, by all rules but its number of pieces."""
+    """Return each pair's drop reason, TOO_MANY_PIECES excepted; `options` are of `Dataset.map`."""
     arguments = {name: getattr(cache_key, name) for name in ("langs", "config", "held_out", "both")}
     judged = raw.map(functools.partial(cleaning.drop_reasons, **arguments), **options)
     reasons = _column(judged, "reason").astype(np.int8)
@@ -176,7 +180,7 @@ def _drop_reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) ->
 
 
 def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheKey) -> Tokenizer:
-    """Train a tokeniser on both sides of evenly spread pairs, without synthetic text."""
+    """Train a tokeniser on texts spread evenly over the rows `kept`, but not on synthetic ones."""
 
     def sentences() -> Iterator[str]:
         spread = kept[:: max(1, -(-2 * len(kept) // key.config.tokenizer_sample))]
@@ -226,7 +230,7 @@ def _kept_rows(reasons: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def _build(cache_key: CacheKey, work: Path) -> Path:
-    """Build the cache in a folder within the temporary folder `work`; return the former."""
+    """Build a cache in a folder within the temporary folder `work`, and return this folder."""
     config, workers = cache_key.config, cache_key.config.workers or os.cpu_count() or 1
     with log_duration("reading the corpus", logger.info):
         raw = _load_pairs(cache_key.specs, cache_key.langs, config, str(work))

@@ -36,7 +36,7 @@ MAX_WEIGHT = 1000  # of a source
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """A training corpus, and how often each of its pairs is seen in an epoch."""
+    """A training corpus, by its file or hub name, and how often an epoch takes each pair."""
 
     spec: str
     weight: float = 1.0
@@ -59,25 +59,33 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """A corpus that is ready for training."""
+    """Token pairs that are ready for training, with their vocabulary, as those on disk in `folder`.
+
+    `sizes` are (number of pairs, weight) of each source, for each direction; `report` says what was
+    kept and dropped.
+    """
 
     pairs: TokenPairs | TaggedPairs
-    sizes: tuple[tuple[int, float], ...]  # pairs and weight of each source, for each direction
+    sizes: tuple[tuple[int, float], ...]
     tokenizer: Tokenizer
     report: Mapping[str, Any]
-    folder: Path | None = None  # of its tokens
+    folder: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreparedFolder:
-    """The content of `prepared.json`: the settings of a training command about its text."""
+    """The content of `prepared.json`: the settings of a training command about its text.
+
+    `both`: each pair trains both directions. `max_len` is at least the longest side, in pieces, end
+    mark included. `sources` are SPEC@WEIGHT, `dev` and `test` paths of TSV files.
+    """
 
     path: Path
     langs: Direction
     both: bool
-    max_len: int  # at least that of the longest side, in pieces, end mark included
-    sources: tuple[str, ...]  # SPEC@WEIGHT, as they were named
-    dev: tuple[str, ...]  # paths of TSV files
+    max_len: int
+    sources: tuple[str, ...]
+    dev: tuple[str, ...]
     test: tuple[str, ...]
 
     @classmethod
@@ -146,7 +154,7 @@ def export(
 
 
 def token_pairs(table: pa.Table) -> TokenPairs:
-    """Return views of the columns src and tgt of a table, without a copy."""
+    """Return views of the id lists in the columns src and tgt of a table, without a copy."""
     columns = [table.column(name).chunks for name in ("src", "tgt")]
     return TokenPairs(
         *([(c.offsets.to_numpy(), c.values.to_numpy()) for c in column] for column in columns)

@@ -73,8 +73,9 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 def iter_lines(path: Path, bad_rows: BadRows = None) -> Iterator[str]:
     """Yield the lines of a file in UTF-8, or in UTF-16 with a byte order mark, without their ends.
 
-    Only a line feed ends a line. A line that is not UTF-8 is a bad row, and yielded as "". Raises
-    UserError for UTF-16 without a mark and, without a list of bad rows, for Windows-1252.
+    Only a line feed ends a line. A line that is not UTF-8 is a BadRowError; or with `bad_rows` a
+    message there, and yielded as "". UserError for UTF-16 without a mark, for a file that cannot be
+    opened and, without `bad_rows`, for Windows-1252.
     """
     with open_binary(path) as file:
         head = file.peek(2)[:2] if isinstance(file, io.BufferedReader | gzip.GzipFile) else b""
@@ -117,9 +118,10 @@ def _utf_16_lines(path: Path, file: IO[bytes]) -> Iterator[str]:
 def pair_from_record(
     record: Any, langs: Direction, place: str, columns: Columns = ()
 ) -> SentencePair:
-    """Return the two texts of a record, or of the object `translation` in it (`find_columns`).
+    """Return the two texts of a record, or of the object `translation` in it, by its `columns`.
 
-    Raise a BadRowError, which names the `place` of the record, if it has no such texts.
+    BadRowError, which names the `place` of the record, if it has no such texts. Without `columns`
+    they are found as by `find_columns`.
     """
     fields = record.get("translation", record) if isinstance(record, Mapping) else record
     if isinstance(fields, str) and find_columns(tuple(record), langs, columns):
@@ -141,7 +143,7 @@ def _pairs_from_records(
     records: Iterable[tuple[str, Any]], langs: Direction, bad_rows: BadRows,
     columns: Columns,
 ) -> Pairs:  # fmt: skip
-    """Yield the pairs of records, each given with its place."""
+    """Yield the pairs of (place, record); one without is a BadRowError, or noted in `bad_rows`."""
     for place, record in records:
         try:
             yield pair_from_record(record, langs, place, columns)
@@ -165,7 +167,7 @@ def _read_json_lines(path: Path, langs: Direction, bad_rows: BadRows, columns: C
 
 
 def _read_tsv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read tab-separated columns under a header that names them (`find_columns`)."""
+    """Read tab-separated columns under a header that names them; UserError if it does not."""
     rows = (line.split("\t") for line in iter_lines(path, bad_rows))
     return _pairs_from_table(enumerate(rows, 1), path, langs, bad_rows, columns)
 
@@ -196,7 +198,7 @@ def _pairs_from_table(
     rows: Iterator[tuple[int, Sequence[str]]], path: Path, langs: Direction,
     bad_rows: BadRows, columns: Columns,
 ) -> Pairs:  # fmt: skip
-    """Yield the pairs of the rows below a header; UserError if it names no source and target."""
+    """Yield the pairs of (line, row) below a header; UserError if that names no two columns."""
     header = next(rows, (1, []))[1]
     found = find_columns(tuple(header), langs, columns)
     if found is None:
@@ -293,7 +295,7 @@ def _text(element: ET.Element) -> str:
 
 
 def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read `hub:NAME[:CONFIG[:SPLIT]]`, streamed; NAME may be a folder laid out as on the hub."""
+    """Read `hub:NAME[:CONFIG[:SPLIT]]`, streamed; NAME may be a folder. UserError if that fails."""
     import datasets  # takes half a second
 
     name, config, split = (*spec.removeprefix(HUB).split(":"), "", "")[:3]
@@ -310,7 +312,7 @@ def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) 
 
 
 def _parquet_records(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a Parquet file, each with its place; a defect is a UserError."""
+    """Yield (place, row) of a Parquet file; UserError, which says what was `expected`, if none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -348,7 +350,9 @@ def read_pairs(
     """Read the (source, target) texts of a source one by one; defects are UserErrors.
 
     A spec is a .parquet, .jsonl, .tsv, .csv or .tmx file, a Moses pair (`corpus.es,corpus.en`, or
-    `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`.
+    `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. With a list `bad_rows`, a row that
+    is no pair is skipped and noted there. `config` may name columns and let swapped sides be
+    exchanged.
     """
     langs = (src_lang, tgt_lang)
     suffix = Path(spec.removesuffix(".gz")).suffix

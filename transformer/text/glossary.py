@@ -96,7 +96,7 @@ class Glossary:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read the glossary of a file; UserError if unreadable, or with the malformed line."""
+        """Read a glossary file; UserError if it cannot be read, or for a line that is malformed."""
         with os_errors_as_user_errors(f"read the glossary {path}"):
             content = Path(path).read_bytes()
         try:

@@ -12,7 +12,7 @@ MarkedText = list[tuple[str, int | None]]  # pieces of a text, each with its mar
 
 
 def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
-    """Return a text in pieces, cut at the edges of its marks."""
+    """Cut a text at the edges of the spans `marks`; each piece has its mark's number, if any."""
     return [(piece, mark) for piece, mark in _cut(text, enumerate(marks)) if piece]
 
 
@@ -79,7 +79,10 @@ def project_markup(
 
 
 def _attention_shares(row: Sequence[float], columns: Sequence[Sequence[int]]) -> list[float]:
-    """Return the share of a word's attention to each mark, and as the last one to no mark."""
+    """Return which shares of a word's attention, `row`, go to each mark, and as the last, to none.
+
+    `columns` are the indices of the source words of each mark.
+    """
     total = sum(row) or 1.0
     inside = [sum(row[i] for i in own) / total for own in columns]
     return [*inside, 1 - sum(inside)]

@@ -34,7 +34,7 @@ class ProtectedSpan(NamedTuple):
 
 
 def slot(number: int) -> str:
-    """Return the slot with a number; beyond `SLOTS`, a character that no model writes."""
+    """Return the character that stands for the n-th kept token; past `SLOTS`, one never written."""
     return chr(ord(SLOTS[0]) + number)
 
 
@@ -60,7 +60,7 @@ def find_protected(text: str) -> tuple[ProtectedSpan, ...]:
 
 
 def restore_slots(text: str, originals: Sequence[str]) -> str:
-    """Replace each slot of a text by its original; remove slots without an original."""
+    """Replace the n-th character of `SLOTS` by the n-th original; remove those without one."""
     empty = dict.fromkeys(map(ord, SLOTS), "")
     return text.translate(empty | {ord(slot(i)): kept for i, kept in enumerate(originals)})
 

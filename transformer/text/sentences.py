@@ -69,14 +69,16 @@ _CUT_RANGE = 100  # characters of the middle
 class Segment:
     """One sentence without white space around it, or the gap between two.
 
-    A gap is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ".
+    A gap is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ". Of
+    a sentence, `kept` are spans of one word each, such as an address, and `terms` what a glossary
+    translates; with `keep_spelling`, what looks like a typo is none.
     """
 
     text: str
     is_sentence: bool
-    kept: tuple[Span, ...] = ()  # of a sentence: what is one word in it, such as an address
-    terms: tuple[TermSpan, ...] = ()  # and what a glossary translates
-    keep_spelling: bool = False  # what looks like a typo is none
+    kept: tuple[Span, ...] = ()
+    terms: tuple[TermSpan, ...] = ()
+    keep_spelling: bool = False
 
     @property
     def has_words(self) -> bool:
@@ -139,7 +141,10 @@ def _within(spans: Sequence[AnySpan], start: int, end: int) -> Sequence[AnySpan]
 
 
 def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
-    """Yield the sentences of a text; in `covered` the kept spans are masked."""
+    """Yield the spans of sentences; `covered` is the text with kept spans masked.
+
+    `starter` is a pattern of words that often begin a sentence.
+    """
     for match in _LINE.finditer(covered):
         line, offset = match[0], match.start()
         listed = _LIST.match(line)
@@ -157,7 +162,7 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
 
 
 def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans, cutting very long ones, whose translation would block all others."""
+    """Yield the spans; very long ones are cut, but not within one of the spans `uncut`."""
     for start, end in spans:
         first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
@@ -171,7 +176,7 @@ def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterato
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
-    """Return whether a mark ends the sentence that begins at `start`.
+    """Return whether `match`, of `_MARK`, ends the sentence of a line that begins at `start`.
 
     `starter` is a pattern of words that often begin a sentence.
     """

@@ -98,7 +98,7 @@ def space_alternatives(text: str, lang: str) -> str:
 
 
 def join_alternatives(text: str) -> str:
-    """Undo `space_alternatives` in a translation."""
+    """Remove the spaces that `space_alternatives` put around signs: his / her -> his/her."""
     return _SPACED.sub(lambda found: found[0].strip(), text)
 
 

@@ -70,7 +70,7 @@ class Directions:
         guard: bool,
         glossary: Glossary | None = None,
     ) -> None:
-        """Take `folders` by (source, target), and the arguments and errors of `load`."""
+        """Take the model of each (source, target); other arguments and errors are as of `load`."""
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
         check_device(device, compute_type)
@@ -115,7 +115,7 @@ class Directions:
         return self._open[langs]
 
     def unguarded(self, langs: Direction) -> Translator:
-        """Return the translator of a direction without the guard; UserError as in `translator`."""
+        """Return a direction's translator without the guard; UserError if it cannot be opened."""
         opened = self.translator(langs)
         return opened.translator if isinstance(opened, GuardedTranslator) else opened
 
@@ -248,7 +248,7 @@ class Directions:
         """Yield translations of lines as they arrive, with options and errors of `translate`.
 
         Lines that are available together are translated together, at most `window` of them; at most
-        two windows are read ahead.
+        two windows are read ahead. `before` is the direction of the line before the first.
         """
         decode, asked = search_config(decode, search), self.requested_direction(langs, to)
         for batch in arrival_batches(lines, window):

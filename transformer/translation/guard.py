@@ -194,7 +194,7 @@ class GuardedTranslator(TextTranslator):
         return preprocess.mask(sentence, self.has_slots)
 
     def _search(self, sources: Sequence[SourceSentence], decode: DecodeConfig) -> list[Ranking]:
-        """Return the best candidates for each sentence, after placing terms and retrying."""
+        """Return each sentence's candidates, best first, and the issues left in the best one."""
         config = dataclasses.replace(decode, scores=True)
         wide = dataclasses.replace(config, beam_size=max(BEAMS, decode.beam_size), n_best=BEAMS)
         best = self._search_both_cases(sources, config)
@@ -218,7 +218,7 @@ class GuardedTranslator(TextTranslator):
     ) -> list[Ranking]:
         """Translate each sentence, short ones in the other case too; keep the better result.
 
-        A corpus has few single words and titles, and mostly in one case.
+        It is the candidates and issues of the first. A corpus has few single words and titles.
         """
         inputs = [self._model_input(sentence) for sentence in sources]
         recased = {
@@ -243,7 +243,7 @@ class GuardedTranslator(TextTranslator):
         decode: DecodeConfig,
         n_best: int,
     ) -> None:
-        """Retry sentences with issues in one way after the other; update `best` in place."""
+        """Retry sentences with issues in several ways; update `best`, `n_best` candidates each."""
         for codes, make_input in self._retry_strategies():
             again = {
                 i: make_input(sources[i], issues)
@@ -297,7 +297,7 @@ class GuardedTranslator(TextTranslator):
         return [_assemble_candidates(model_input, results) for model_input in inputs]
 
     def _rank(self, sentence: SourceSentence, candidates: Candidates) -> Ranking:
-        """Localize candidates and put the one with the least severe issues first."""
+        """Localize candidates, put that with the least severe issues first; return these, too."""
         localized = tuple(self._localize(sentence, candidate) for candidate in candidates)
         judged = list[tuple[Candidate, Issues]]()
         for candidate in localized:

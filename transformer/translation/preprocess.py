@@ -38,8 +38,10 @@ _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 class SourceSentence:
     """A parsed sentence: its parts, without typos, in lower case if `style` says what they were.
 
-    `prefix` and `suffix` bypass the model. `terms` are pairs (target of the glossary, which is a
-    kept part; the source words that it replaces).
+    A part is (text, whether it is kept as it is). `prefix` and `suffix` bypass the model. `terms`
+    are pairs (target of the glossary, which is a kept part; the source words that it replaces).
+    `has_alternatives`: words of it, as in his/her, were set apart; `is_foreign`: it does not read
+    like the source language; `is_untranslated`: all of it is kept.
     """
 
     parts: tuple[Part, ...]
@@ -48,9 +50,9 @@ class SourceSentence:
     style: Style = ""
     typos: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
-    has_alternatives: bool = False  # words of it, as in his/her, were set apart
-    is_foreign: bool = False  # it does not read like the source language
-    is_untranslated: bool = False  # all of it is kept
+    has_alternatives: bool = False
+    is_foreign: bool = False
+    is_untranslated: bool = False
 
     @property
     def text(self) -> str:
@@ -79,7 +81,7 @@ class SourceSentence:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """Texts to translate, kept texts between them, and the originals that slots stand for."""
+    """A sentence's parts, to translate or kept (True), and the originals that slots stand for."""
 
     sentence: SourceSentence
     parts: tuple[Part, ...]
@@ -157,7 +159,7 @@ def parse_sentence(
     outside: str = "",
     terms: Sequence[TermSpan] = (),
 ) -> SourceSentence:
-    """Split a text into kept spans and other text; each term becomes its target, which is kept.
+    """Split a text into the `spans` to keep and other text; each term becomes its target, kept too.
 
     Markup, white space, and kept tokens that begin with a character of `outside` bypass the model
     if they are at an end of the text. A text all in capitals or in title case becomes lower case.
@@ -211,7 +213,7 @@ def _detect_style(text: str) -> Style:
 
 
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
-    """Whether the first or last part can be carried around the model.
+    """Whether the first (`place` 0) or last part (-1) can be carried around the model.
 
     A sign that opens or closes (`*so*`, `[b]so[/b]`) can if none is left inside.
     """

@@ -84,7 +84,7 @@ def _candidate(
     found: Hypothesis,
     places: Sequence[TermPlace],
 ) -> Candidate:
-    """Return the translation of a piece with slots for its terms."""
+    """Return the translation `found` of a piece (text, ids), with the slots of `places`."""
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
@@ -104,9 +104,9 @@ def place_terms(
 ) -> str:
     """Put the slots of terms into the translation of (source, translation).
 
-    `words` and `weights` are those of `project_markup`. Where the model wrote a term's target
-    itself, the slot takes its place. The translation stays as it is if words are not found in it or
-    slots would overlap.
+    `words` are those of the two, `weights` (T, S) their attention. Where the model wrote a term's
+    target itself, the slot takes its place. The translation stays as it is if words are not found
+    in it or slots would overlap.
     """
     source, output = sentences
     spans: list[tuple[int, int, str]] = []
@@ -160,7 +160,7 @@ def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
 
 
 def agree_articles(text: str, targets: Iterable[str]) -> str:
-    """Make the articles of a Spanish text agree with the terms right behind them.
+    """Make the articles of a Spanish text agree with the terms (`targets`) right behind them.
 
     The model chose an article for its own word: "la siniestro" becomes "el siniestro". The article
     of a term whose ending does not show the gender stays.

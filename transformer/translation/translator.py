@@ -107,7 +107,7 @@ class Layout:
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
-        """Return the translation of the text; take one of `results` for each sentence."""
+        """Return the text's translation, at most `n_best`; take one of `results` a sentence."""
         translated = [next(results) for _ in self.sentences]
 
         def write(texts: Sequence[str]) -> str:
@@ -125,7 +125,7 @@ class Layout:
 def combine_candidates(
     parts: Sequence[Sequence[Candidate]], write: Callable[[Sequence[str]], str]
 ) -> tuple[Candidate, ...]:
-    """Combine the candidates of several parts: the k-th of each part, or its last."""
+    """Combine the k-th candidates of parts, or their last: `write` joins texts, scores add up."""
     if len(parts) == 1:
         return tuple(
             candidate if candidate.text == (text := write([candidate.text]))
@@ -193,7 +193,10 @@ class TextTranslator(abc.ABC):
         window: int = WINDOW,
         **search: Any,
     ) -> Iterator[Translation]:
-        """Yield translations of lines in order, as in `Directions.stream`."""
+        """Yield translations of lines in order as they arrive, at most `window` at a time.
+
+        The options and errors are those of `translate`.
+        """
         decode = search_config(decode, search)
         for batch in arrival_batches(lines, window):
             yield from self.translate(batch, decode)

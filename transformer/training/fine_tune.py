@@ -146,7 +146,7 @@ def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -
 def _validations(
     request: FineTuneRequest, run: TrainRequest, model: Checkpoint
 ) -> dict[str, Validation]:
-    """Return the own and the general pairs that BLEU before and after is measured on."""
+    """Return the pairs that BLEU before and after is measured on: `own` and, if any, `general`."""
     config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS, eval_pairs=MAX_SCORED)
     sets = {"own": run.dev, "general": request.general}
     return {
@@ -242,7 +242,8 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
 def choose_share(results: Mapping[float, Scores]) -> float:
     """Return the smallest share of new weights with at least MIN_GAIN of the largest BLEU gain.
 
-    If no share improves BLEU on the user's own text, return the share with the best BLEU.
+    `results` has the BLEU of each share by set. If no share improves BLEU on the user's `own` text,
+    return the share with the best BLEU.
     """
     gains = {share: results[share]["own"] - results[0.0]["own"] for share in SHARES}
     most = max(gains.values())

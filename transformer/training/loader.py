@@ -40,7 +40,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MicroBatches(Dataset[Batch]):
-    """A dataset of the micro-batches of an epoch, indexed by their number in `plan`."""
+    """A dataset of the micro-batches of an epoch, by their number in `plan`, the rows of each."""
 
     data: PreparedCorpus
     plan: Sequence[Indices]

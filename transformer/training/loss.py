@@ -101,7 +101,7 @@ class LossModel(nn.Module):
     def forward(
         self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, real: Tensor | None = None
     ) -> Tensor:
-        """Return the summed loss: (B, S), (B, T), (B, T), (N,) -> ()."""
+        """Return the loss, summed over the flat indices `real`: (B, S), 2 x (B, T), (N,) -> ()."""
         x = self.read(src, tgt_in)
         weight = self.model.embedding.weight
         return linear_cross_entropy(x, weight, tgt_out, self.label_smoothing, real)

@@ -129,7 +129,7 @@ def format_duration(seconds: float) -> str:
 
 
 def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """Return a training record as a line of the log."""
+    """Return a training record, as `report` makes it, as a line of the log."""
     left = f", {format_duration(seconds_left)} left" if seconds_left is not None else ""
     share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
     return (
@@ -140,7 +140,7 @@ def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
 
 
 def validation_line(step: int, name: str, scores: Mapping[str, float]) -> str:
-    """Return a validation as a line of the log: the loss, and BLEU if pairs were translated."""
+    """Return a validation as a line of the log: its name, the loss, and BLEU if there is any."""
     parts = [
         f"{key.replace('bleu', 'BLEU')} {score:.{3 if key == 'loss' else 1}f}"
         for key, score in scores.items()
@@ -234,8 +234,9 @@ class Reporter:
     ) -> TrainingState:
         """Score a model on the development set, and save it if it is the best so far.
 
-        Returns the state with the outcome; without a development set, unchanged. UserError if all
-        pairs are too long for the model, or if a file cannot be written.
+        Returns the state with the outcome; without a development set, unchanged. `name` is the
+        event in the record. UserError if all pairs are too long for the model, or if a file cannot
+        be written.
         """
         if not self.validation:
             return state

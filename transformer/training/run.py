@@ -47,22 +47,30 @@ LATER_FIELDS = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrainingState:
-    """The progress of a run: all that a checkpoint saves besides weights and optimiser."""
+    """The progress of a run: all that a checkpoint saves besides weights and optimiser.
 
-    step: int = 0  # optimiser steps taken
-    epoch: int = 0  # passes completed
-    position: int = 0  # steps taken in the current pass
-    seconds: float = 0.0  # of training, summed over all starts
-    best: float | None = None  # validation score, higher is better
+    `step` optimiser steps are taken, `epoch` passes completed and `position` steps of the present
+    pass, in `seconds` of training over all starts. `best` is the best validation score (higher is
+    better), `stale` the number of validations since, `validated` the step of the latest one;
+    `finished`: a limit was reached and the last weights are validated. `warmup` is in steps, 0 if
+    the settings have it. After step `fall` the rate falls, to zero after `end`, as resolved for
+    `limits`. `probed` are the seconds of the first steps, which are slower.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    position: int = 0
+    seconds: float = 0.0
+    best: float | None = None
     best_step: int = 0
-    stale: int = 0  # validations since the best one
-    validated: int = 0  # step of the latest validation
-    finished: bool = False  # a limit was reached, the last weights are validated
-    warmup: int = 0  # steps of the warm-up, if the settings leave them open
-    fall: int = 0  # step after which the rate falls
-    end: int = 0  # last step, after which the rate would be zero
-    limits: str = ""  # the limits for which `fall` and `end` were resolved
-    probed: float = 0.0  # seconds of the first steps, which are slower than later ones
+    stale: int = 0
+    validated: int = 0
+    finished: bool = False
+    warmup: int = 0
+    fall: int = 0
+    end: int = 0
+    limits: str = ""
+    probed: float = 0.0
 
     def after_step(self, steps_per_epoch: int) -> Self:
         """Return the state one optimiser step further, in the next epoch after its last step."""
@@ -143,7 +151,10 @@ def model_card(
     model: ModelConfig, config: TrainConfig, report: Mapping[str, Any],
     directions: Sequence[Direction], facts: Mapping[str, Any],
 ) -> str:  # fmt: skip
-    """Return the README of a checkpoint, in Markdown: what it is and how it was trained."""
+    """Return the README of a checkpoint, in Markdown: what it is and how it was trained.
+
+    `report` is that of its corpus, `facts` are further rows of the table.
+    """
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
     shape, settings = dataclasses.asdict(model), dataclasses.asdict(config)

@@ -141,7 +141,7 @@ def resolve_schedule(
 
 
 def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> TrainingState:
-    """Return the state with its warm-up; log it, and warn if it is longer than the run."""
+    """Return the state with its warm-up; log it, and warn if it exceeds the `allowed` steps."""
     warmup = config.warmup or state.warmup
     if not warmup:
         warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPER_WARMUP

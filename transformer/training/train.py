@@ -51,22 +51,24 @@ logger = logging.getLogger(__name__)
 class TrainRequest:
     """A training run: its corpora, folders, model and settings; the same request resumes it.
 
-    `train` are sources as `Source.parse` reads them, `dev` and `test` as `read_pairs` does. The
-    model starts from the checkpoint `init`, or untrained in the shape of a preset; `shape` holds
-    the fields of ModelConfig that differ from it. UserError for equal languages, and for `init`
-    with `preset`.
+    `train` are sources as `Source.parse` reads them, `dev` and `test` as `read_pairs` does, as
+    `held_out`, further pairs to keep out of training; validations score the first `max_dev_pairs`
+    of `dev`. `output` is the run's folder, `cache` that of tokenised corpora, `prepared` one of
+    them to export or to train on. The model starts from the checkpoint `init`, or untrained in the
+    shape of a preset; `shape` holds the fields of ModelConfig that differ from it. UserError for
+    equal languages, and for `init` with `preset`.
     """
 
     train: tuple[str, ...]
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
-    held_out: tuple[str, ...] = ()  # further sets to keep out of the training data
-    max_dev_pairs: int | None = None  # of `dev` that validations score, the first ones; None: all
+    held_out: tuple[str, ...] = ()
+    max_dev_pairs: int | None = None
     langs: Direction = ("es", "en")
     both: bool = False  # one model for both directions
     output: Path
-    cache: Path  # folder of tokenised corpora
-    prepared: Path | None = None  # folder of a tokenised corpus to export or to train on
+    cache: Path
+    prepared: Path | None = None
     tokenizer_model: Path | None = None  # an existing vocabulary
     init: Path | None = None
     resume_from: Path | None = None  # a checkpoint of the run, if `last` is broken
@@ -343,9 +345,10 @@ def _log_settings(config: TrainConfig, data: PreparedCorpus) -> None:
 def _run_settings(
     request: TrainRequest, chosen: TrainConfig, data: PreparedCorpus, model: ModelConfig
 ) -> dict[str, Any]:
-    """Return a run's settings: to resume it, all but MUTABLE_SETTINGS must be the same.
+    """Return a run's settings by name; but for MUTABLE_SETTINGS they must be the same to resume it.
 
-    The number of pairs kept from each source is among them, to notice that a file has changed.
+    `chosen` are the resolved settings. The pairs kept from each source are among them, to notice
+    that a file has changed.
     """
     settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
     settings["src_lang"], settings["tgt_lang"] = request.langs

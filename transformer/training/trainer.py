@@ -200,7 +200,7 @@ class Trainer:
         self.reporter.report(self.state, rate, self.steps_per_epoch)
 
     def _save_last(self) -> None:
-        """Save the checkpoint to resume from, after a report: its loss must be finite."""
+        """Save the checkpoint to resume from, after a report; UserError for a loss not finite."""
         self._report()
         if self.accelerator.is_main_process:
             training = (self.model, self.optimizer)

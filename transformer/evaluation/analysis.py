@@ -96,7 +96,10 @@ class FaultCounts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A system against a baseline: the metrics, and what changed in sentence chrF."""
+    """A system against a baseline: the metrics, and what changed in sentence chrF.
+
+    `better` and `worse` are numbers of sentences, `gains` and `losses` those that changed most.
+    """
 
     baseline: str
     differences: tuple[Difference, ...]
@@ -111,8 +114,9 @@ class SetReport:
     """The results of one system on one test set.
 
     Lengths are in words. `length_ratio` is output over reference, `length_ratios` the histogram of
-    the function of this name. `invented` is the number of output words per 1,000 that no training
-    text has; None if the training text is not known.
+    the function of this name. `commands` print the same scores, `sampled` sentences are drawn at
+    random, always the same, `faulty` are the first with each fault. `invented` is the number of
+    output words per 1,000 that no training text has; None if the training text is not known.
     """
 
     name: str
@@ -126,8 +130,8 @@ class SetReport:
     length_ratio: float
     length_ratios: tuple[int, ...]
     worst: tuple[SentenceResult, ...]
-    sampled: tuple[SentenceResult, ...]  # drawn at random, always the same
-    faulty: dict[str, tuple[SentenceResult, ...]]  # the first of each fault that is counted
+    sampled: tuple[SentenceResult, ...]
+    faulty: dict[str, tuple[SentenceResult, ...]]
     speed: Speed | None
     comparison: Comparison | None
     invented: float | None = None

@@ -41,7 +41,12 @@ class System:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationRequest:
-    """What to evaluate: `model` and `compare` for `open_system`, `tests` for `read_pairs`."""
+    """What to evaluate: `model` and `compare` for `open_system`, `tests` for `read_pairs`.
+
+    `names` are those of the sets in the report; `limit` pairs of each are read. Output words that
+    are in no text of the corpora `known` are counted. `reversed_tests`: the columns of the test
+    sets are named for the other direction.
+    """
 
     model: str
     tests: tuple[str, ...]
@@ -56,9 +61,9 @@ class EvaluationRequest:
     decode: DecodeConfig = field(default_factory=DecodeConfig)
     n_bootstrap: int = N_BOOTSTRAP
     guard: bool = False
-    known: tuple[str, ...] = ()  # corpora; output words that are in none of them are counted
+    known: tuple[str, ...] = ()
     columns: ColumnConfig = field(default_factory=ColumnConfig)
-    reversed_tests: bool = False  # `source` and `target` of the test sets mean the other direction
+    reversed_tests: bool = False
 
 
 def evaluate(request: EvaluationRequest) -> tuple[Report, Path]:

@@ -28,7 +28,7 @@ S = TypeVar("S", CHRFScore, TERScore)
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric; `low` and `high` bound its 95 % bootstrap interval, None without bootstrap."""
+    """A metric, its signature; `low` and `high` bound its 95 % bootstrap interval, if any."""
 
     metric: str
     value: float
@@ -39,7 +39,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A metric of two systems, with the two-sided p-value of the paired bootstrap test."""
+    """A metric of two systems, and the two-sided p-value of the paired bootstrap test."""
 
     metric: str
     system: float
@@ -84,7 +84,7 @@ def _match_dtype(score: S, stats: Any) -> S:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return the BLEU of sacreBLEU's defaults, in per cent; ValueError as in `scores`."""
+    """Return sacreBLEU's default BLEU, in per cent; ValueError for no lines or unequal numbers."""
     return scores(hypotheses, references, metrics=("BLEU",))[0].value
 
 
@@ -135,7 +135,8 @@ def paired_differences(
     """Return the metrics of two systems with the p-values of `sacrebleu --paired-bs`.
 
     There is one exception: if two systems agree in every resample, p is 1. sacreBLEU would return
-    its smallest p, as no resample has a difference larger than 0. ValueError as in `scores`.
+    its smallest p, as no resample has a difference larger than 0. ValueError for empty lists and
+    for lists of different lengths.
     """
     _check_lengths(hypotheses, references)
     _check_lengths(baseline, references)

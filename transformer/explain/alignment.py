@@ -20,26 +20,33 @@ MAX_WORD_PIECES = 16  # an alternative word is cut after so many pieces
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alternative:
-    """A word that might follow a prefix; with no text and only the end mark: the end."""
+    """A word that might follow a prefix, and the product of its pieces' probabilities.
+
+    With no text and only the end mark it is the end.
+    """
 
     text: str
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
-    probability: float  # product over its pieces
+    probability: float
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AlignedTranslation:
-    """The translation of one sentence, piece by piece."""
+    """The translation of one sentence, piece by piece, each side with its end mark last.
+
+    `probabilities` are of each target piece; `attention`, a NumPy array (T, S), is how much each
+    step looked at each source piece.
+    """
 
     source: str
     target: str
-    source_ids: tuple[int, ...]  # S, the end mark last
-    target_ids: tuple[int, ...]  # T, the end mark last; the decoder read <s> and all but the last
+    source_ids: tuple[int, ...]
+    target_ids: tuple[int, ...]  # T; the decoder read <s> and all but the last
     source_pieces: tuple[str, ...]
     target_pieces: tuple[str, ...]
-    probabilities: tuple[float, ...]  # T, of each target piece
-    attention: Any  # (T, S) how much each step looked at each source piece, as in `Hypothesis`
+    probabilities: tuple[float, ...]
+    attention: Any
 
     @cached_property
     def source_words(self) -> tuple[Word, ...]:
@@ -120,7 +127,7 @@ def alternatives(
     """Complete the k likeliest next tokens after a prefix to words; the likeliest word first.
 
     The word that the model would choose is among them. A word that two tokens begin comes once.
-    Raises what `align` does.
+    UserError for a text that is empty or too long, and for an invalid prefix.
     """
     source, before = _source_ids(translator, text), _check_prefix(translator, prefix)
     start, size = len(before), translator.config.vocab_size

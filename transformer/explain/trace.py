@@ -45,17 +45,21 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Trace(AlignedTranslation):
-    """The translation of one sentence and how it was decoded; maps are float32 on the CPU."""
+    """The translation of one sentence and how it was decoded; maps are float32 on the CPU.
 
-    steps: tuple[tuple[Choice, ...], ...]  # T x N_CHOICES, likeliest first
-    encoder: Tensor  # (L, H, S, S) source pieces that look at source pieces
-    decoder: Tensor  # (L, H, T, T) target so far; column 0 is the start mark, above it all is 0
-    cross: Tensor  # (L, H, T, S) the source pieces that each step looked at
+    `steps` has each step's N_CHOICES likeliest tokens. The maps are `encoder` (L, H, S, S),
+    `decoder` (L, H, T, T), whose column 0 is the start mark, and `cross` (L, H, T, S).
+    """
+
+    steps: tuple[tuple[Choice, ...], ...]
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
 
 
 @contextlib.contextmanager
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
-    """Record the weights of all attention modules while the block runs, by kind.
+    """Yield lists of the weights of all layers' attention, by kind, filled while the block runs.
 
     No other thread may run the model meanwhile.
     """
@@ -84,7 +88,7 @@ def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def trace(
     translator: Translator, text: str, prefix: Sequence[int] = (), decode: DecodeConfig = GREEDY
 ) -> Trace:
-    """Translate one sentence, after a forced prefix, and record all attention; raise as `align`."""
+    """Translate a sentence, after a forced prefix, with its maps; UserError if one is invalid."""
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
     src = torch.tensor([aligned.source_ids], device=model.device)
@@ -127,7 +131,7 @@ def explain(
     """Yield lines that explain the translation of each sentence of each text.
 
     With `picture`, draw the attention of the only sentence; without `steps` the only line is then
-    the translation. Raises UserError for several sentences with a picture, and what `align` does.
+    the translation. UserError for several sentences with a picture, and for one that is too long.
     """
     sentences = (
         part.text

@@ -98,12 +98,15 @@ class Agreement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Difference:
-    """A sentence that two implementations translate differently."""
+    """A sentence that two implementations translate differently, to the pieces `ours` and `theirs`.
+
+    `margin`: nats by which our model prefers its token where they first differ.
+    """
 
     text: str
     ours: str
     theirs: str
-    margin: float  # nats by which our model prefers its token at the first difference
+    margin: float
 
 
 def _preference_margin(
@@ -171,7 +174,10 @@ def _export_ctranslate2(
     texts: Sequence[str],
     quantization: Quantization,
 ) -> Agreement:
-    """Write and check a CTranslate2 folder in float32, then once more in the requested type."""
+    """Write and check a CTranslate2 folder in float32, then once more in the requested type.
+
+    `tags` are the first ids of a source. UserError for a difference in float32.
+    """
     model, tokenizer = opened.model, opened.tokenizer
     pieces = to_ctranslate2.vocabulary(tokenizer, model.config.vocab_size)
 
@@ -195,7 +201,7 @@ def _export_huggingface(
     folder: Path,
     texts: Sequence[str],
 ) -> Agreement:
-    """Write a Hugging Face folder, and check its translations and its tokeniser against ours."""
+    """Write a Hugging Face folder; UserError unless it translates and cuts `texts` as we do."""
     to_huggingface.to_huggingface(opened.model, opened.tokenizer, folder, langs, tags)
     model, tokenizer = to_huggingface.open_huggingface(folder)
     to_huggingface.check_tokenizer(tokenizer, opened.tokenizer, texts, tags)

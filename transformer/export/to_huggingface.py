@@ -177,9 +177,10 @@ def to_huggingface(
     langs: Direction,
     tags: Sequence[int] = (),
 ) -> None:
-    """Write the model, its tokeniser and their configurations; raise as `to_huggingface_model`.
+    """Write the model, its tokeniser and their configurations into a folder.
 
-    `tags` holds at most one id, which the tokeniser puts in front of each source.
+    `tags` holds at most one id, which the tokeniser puts in front of each source. UserError for
+    learned positions, or without transformers.
     """
     to_huggingface_model(model).save_pretrained(str(folder))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
@@ -229,7 +230,7 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
 
 
 def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
-    """Return a function that does greedy search with `generate`, as `export.GreedySearch`."""
+    """Return a function that does greedy search with `generate`: (B, S), limit -> B lists."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = model.generate(

@@ -246,7 +246,7 @@ def _parse_po_text(text: str, options: Options) -> Parsed[str]:
 
 
 def _correct_header(edits: TextEdits, start: int, line: str, code: str) -> None:
-    """Correct a field of the header: a missing language, the encoding, blanks of a template."""
+    """Correct a header line at `start`: its missing language (to `code`), encoding or blanks."""
     field = line.strip().removeprefix('"').removesuffix('\\n"')
     correct = _TEMPLATE.get(field, field)
     if field.startswith("Language:") and not field[9:].strip():

@@ -22,7 +22,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def text_units(text: str, set_text: Callable[[str], None]) -> list[Unit]:
-    """Return the units of a text or an ICU message; none, if it has no words.
+    """Return the units (passage, setter) of a text or an ICU message; none, if it has no words.
 
     `set_text` gets the whole text again with the last translation. An accelerator (&File) goes
     ahead of the first letter of the translation.
@@ -88,7 +88,7 @@ class TextEdits:
     def translate_inline(
         self, start: int, stop: int, content: InlineContent[Verbatim], escape: Callable[[str], str]
     ) -> None:
-        """Add the unit of a part, if it has words; its placeholders stay as they are written."""
+        """Add the unit of a part, if it has words; `escape` writes texts, placeholders stay."""
         if not content.passage.is_translatable:
             return
         index = self.replace(start, stop, self._text[start:stop])

@@ -50,15 +50,18 @@ _PARSE_ERRORS = (ValueError, LookupError, OSError, EOFError, RecursionError, Not
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: suffixes, name with its article, MIME type, parser and its library."""
+    """A kind of file: suffixes, name with its article, MIME type, parser and its library.
+
+    `output_suffix` is that of what is written, if another; `note` a warning of what is lost.
+    """
 
     suffixes: str
     name: str
     media_type: str
     parse: Callable[[Any, Options], Parsed[bytes]]
     library: str = ""
-    output_suffix: str = ""  # of what is written, if another
-    note: str = ""  # a warning of what is lost
+    output_suffix: str = ""
+    note: str = ""
 
     @property
     def content_type(self) -> str:

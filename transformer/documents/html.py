@@ -41,16 +41,21 @@ MAX_NESTED = 8  # simple elements around one text
 
 @dataclass(frozen=True, slots=True)
 class MarkupRules:
-    """The rules of a markup language: what its elements and attributes mean."""
+    """The rules of a markup language: what its elements and attributes mean.
+
+    `inline` elements may be marks in a line; `untranslatable` ones stay with all that they hold;
+    `attributes` have texts. Only `text_elements` hold text, or all if none; `nested` ones, in a
+    line, have texts of their own. An element with `computed_attribute`, of an office program,
+    stays. `escape` writes a text, given the source that it replaces.
+    """
 
     inline: frozenset[str]
-    untranslatable: frozenset[str] = frozenset()  # with all that they hold
-    attributes: frozenset[str] = frozenset()  # with texts
-    text_elements: frozenset[str] = frozenset()  # that hold text; none: all do
-    nested: frozenset[str] = frozenset()  # in a line, with texts of their own
-    computed_attribute: str = ""  # of what an office program computes, which stays
+    untranslatable: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    text_elements: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
+    computed_attribute: str = ""
     is_xml: bool = True
-    # Writes a text; the second argument is the source of what it replaces.
     escape: Callable[[str, str], str] = lambda text, source: escape(text, quote=False)
     preserve_space: bool = False
 
@@ -155,7 +160,7 @@ class _Item(NamedTuple):
 
 
 def extract_units(tokens: Sequence[Token], rules: MarkupRules) -> Iterator[Unit]:
-    """Yield the units of the lines between block tokens."""
+    """Yield the units (passage, setter) of the lines between block tokens."""
     for run, keep_space in _inline_runs(tokens, rules):
         line: list[_Item] = []
         ends = matching_ends(tokens, run)

@@ -68,7 +68,7 @@ def _escape(is_ascii: bool, text: str, source: str) -> str:
 
 
 def _decode(node: Any) -> str:
-    """Return the letter of an accent, as in \\'e."""
+    """Return the letter of a node of an accent, as in \\'e."""
     from pylatexenc.latex2text import LatexNodes2Text
 
     return LatexNodes2Text().nodelist_to_text([node])
@@ -97,7 +97,7 @@ def _mask_code(text: str) -> str:
 
 
 class _Reader:
-    """Turns the nodes of a text into tokens, and its footnotes, which stay in them, into units."""
+    """Turns nodes of a text from place `end` on into tokens, and its footnotes into units."""
 
     def __init__(self, text: str, end: int, rules: html.MarkupRules) -> None:
         self._text, self._end, self._rules = text, end, rules
@@ -163,7 +163,7 @@ class _Reader:
         self.add(node.pos + node.len, "block")
 
     def _macro(self, node: Any, nodes: Sequence[Any], place: int) -> int:
-        """Add a macro; return the place behind it and the arguments of an unknown one."""
+        """Add a macro; return the index in `nodes` behind it and behind its unknown arguments."""
         name, stop = node.macroname, node.pos + node.len
         arguments = [arg for arg in (node.nodeargd.argnlist if node.nodeargd else ()) or () if arg]
         inside = arguments[-1] if arguments else None

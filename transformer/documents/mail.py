@@ -119,7 +119,10 @@ def _edits(
     before: str,
     render: Callable[[], str],
 ) -> Iterator[_Edit]:
-    """Yield the edits of a part and of its header, if `render` returns another text than before."""
+    """Yield the edits (start, stop, text) of a part and its header, if its text is not `before`.
+
+    `header` and `body` are their places in `source`; `render` returns the translated text.
+    """
     text = render()
     if text == before:
         return

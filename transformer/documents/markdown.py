@@ -171,7 +171,7 @@ def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> 
 
 
 def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
-    """Return the tokens of a paragraph; a single text if one of its parts is not found."""
+    """Return a paragraph's tokens, its characters at `places`; one text if a part is missing."""
     content = token.content
     tokens: list[Token] = []
     end = 0

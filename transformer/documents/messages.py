@@ -105,7 +105,7 @@ def _write_sentence(
 
 
 def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | None:
-    """Return the units of an ICU message, or None if the text has no arguments or is not sound.
+    """Return the units (passage, setter) of an ICU message; None without arguments or if unsound.
 
     `set_text` gets the whole message with the last translation.
     """

@@ -106,14 +106,15 @@ class Options:
     """How a file is parsed.
 
     `source` and `target` are languages; a parser raises UserError for a file that names others.
-    `columns` are the columns of a table or the keys to translate; none: all. `encoding` is that of
-    a text that declares none; by default UTF-8, or Windows-1252 where the bytes look like it.
+    `columns` are the columns of a table or the keys to translate; none: all. `max_bytes` bounds it
+    unpacked. `encoding` is that of a text that declares none; by default UTF-8, or Windows-1252
+    where the bytes look like it.
     """
 
     source: str = ""
     target: str = ""
     columns: tuple[str, ...] = ()
-    max_bytes: int = 2**26  # of a file, unpacked
+    max_bytes: int = 2**26
     encoding: str = ""
 
 
@@ -123,7 +124,7 @@ Unit = tuple[Passage, Setter]
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[AnyStr]):
-    """A parsed file: its units in order, and `render`, which writes it with their translations."""
+    """A parsed file: units (passage, setter) in order; `render` writes it once all setters ran."""
 
     units: Sequence[Unit]
     render: Callable[[], AnyStr]
@@ -135,7 +136,7 @@ BytesParser = Callable[[bytes, Options], Parsed[bytes]]
 
 
 def text_unit(text: str, set_text: Callable[[str], None]) -> Unit:
-    """Return a unit without marks, whose translation `set_text` stores."""
+    """Return the unit (passage, setter) of a text without marks; its translation is set by it."""
     return Passage(text), lambda marked: set_text(plain_text(marked))
 
 
@@ -217,7 +218,7 @@ def resolve_target(source: str, target: str, options: Options) -> str:
 
 
 class InlineContent(Generic[T]):
-    """A passage made of parts: plain texts, marked texts, and parts that become placeholders."""
+    """A passage of plain and marked parts and placeholders; its translation becomes such parts."""
 
     def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
         """Join `parts`: (text or None for a placeholder, whether marked, object of the format)."""

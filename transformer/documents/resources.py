@@ -184,7 +184,7 @@ def _php_values(root: Any) -> Iterator[Any]:
 
 
 def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbatim]]:
-    """Yield the texts of a string, and the variables and placeholders between them."""
+    """Yield a string's parts for `InlineContent`: texts, and between them variables as None."""
     pieces: list[tuple[str | None, str]] = []  # what it says, if it is text, and its source
     end = node.start_byte + 1
     for child in node.named_children:

@@ -57,9 +57,10 @@ def _name(element: Any) -> str:
 
 
 def parse(content: bytes, options: Options) -> Parsed[bytes]:
-    """Parse an XML part made of paragraphs and runs; UserError for one with a document type.
+    """Parse an XML part made of paragraphs and runs (texts of one style).
 
-    XML that is not well-formed raises lxml's XMLSyntaxError, which `formats.read` converts.
+    UserError for one with a document type. XML that is not well-formed raises lxml's
+    XMLSyntaxError, which `formats.read` converts.
     """
     from lxml import etree
 
@@ -277,7 +278,7 @@ def _unit(runs: Sequence[_Run]) -> Iterator[Unit]:
 
 
 def _replace_runs(runs: Sequence[_Run], parts: Iterable[tuple[str | _Run, _Run]]) -> None:
-    """Replace runs by texts, each in a copy of the first run of its style, and runs that stay.
+    """Replace runs by `parts`: (text, run whose copy it goes into), or (run that stays, any).
 
     A comment or bookmark that begins among the runs begins before them afterwards.
     """
@@ -303,7 +304,7 @@ def _replace_runs(runs: Sequence[_Run], parts: Iterable[tuple[str | _Run, _Run]]
 
 
 def _set_text(texts: Sequence[Any], text: str) -> None:
-    """Set the first text; remove the others, with the runs that they leave empty."""
+    """Set the first text element; remove the others, with the runs that they leave empty."""
     texts[0].text = text
     if text != text.strip() and not texts[0].tag.startswith(_DRAWING):
         texts[0].set(_SPACE, "preserve")

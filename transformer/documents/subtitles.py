@@ -71,13 +71,18 @@ _Cue = tuple[int, int, str]  # where its text begins and ends, its style and spe
 
 @dataclass(slots=True)
 class _Speech:
-    """What one speaker says in a cue."""
+    """What one speaker says in a cue.
 
-    written: str  # the source, which stays if the translation is equal
-    around: tuple[str, str]  # the tags before and after all of it
-    content: InlineContent[tuple[str, str]]  # marks are pairs of tags, placeholders other tags
-    lead: str  # dots, a mark of the speaker or the bracket of a caption
-    voice: str  # the style and speaker that the file names
+    `written` is the source, or its translation if another; `around` are the tags before and after
+    all of it. In `content` marks are pairs of tags, placeholders other tags. `lead` is dots, a mark
+    of the speaker or the bracket of a caption, `voice` the style and speaker that the file names.
+    """
+
+    written: str
+    around: tuple[str, str]
+    content: InlineContent[tuple[str, str]]
+    lead: str
+    voice: str
 
     @property
     def lines(self) -> list[str]:
@@ -236,7 +241,7 @@ def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
-    """Yield the speeches that are one sentence."""
+    """Yield the speeches that are one sentence, over the `cues`, each the speeches in it."""
     group: list[_Speech] = []
     for speeches in cues:
         for speech in speeches:
@@ -335,7 +340,10 @@ def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
 def _render_line(
     marked: MarkedText, stops: Sequence[int], line: Span, tags: Sequence[tuple[str, str]], vtt: bool
 ) -> Iterator[str]:
-    """Yield the pieces of a translation that stand in a line, with their tags."""
+    """Yield the pieces of a translation that stand in a line, with their tags.
+
+    `stops` are the ends of its pieces, `tags` those around each mark; `vtt`: < and & are escaped.
+    """
     for i in range(bisect_right(stops, line[0]), len(stops)):
         (text, mark), start = marked[i], stops[i] - len(marked[i][0])
         if start >= line[1]:

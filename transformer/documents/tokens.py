@@ -47,13 +47,17 @@ _RAW = _RAW_XML | {"textarea", "title", "xmp", "iframe", "noembed", "noframes"}
 
 @dataclass(slots=True)
 class Token:
-    """A piece of a file: text, a tag (open, close, empty) or what stays (kept, block)."""
+    """A piece of a file: text, a tag (open, close, empty) or what stays (kept, block).
+
+    `decoded` is what a text says, if not its source with entities replaced; `render` returns what
+    is written instead of the source.
+    """
 
     source: str
     kind: str
     name: str = ""
-    decoded: str | None = None  # what a text says, if not its source with entities replaced
-    render: Callable[[], str] | None = None  # what is written instead of the source
+    decoded: str | None = None
+    render: Callable[[], str] | None = None
 
     @property
     def text(self) -> str:

@@ -68,7 +68,8 @@ async def translate_passages(
 ) -> TranslatedPassages:
     """Return a translation for each passage, in order, and the warnings of them all.
 
-    Passages go to `translate` in batches, so that other clients have their turn between.
+    Passages go to `translate` in batches, so that other clients have their turn between; those with
+    marks to `inspect`, which aligns their sentences, if it is given.
     """
     translations, warnings = PickledList[MarkedText](), dict[str, None]()
     for batch in batched(passages):
@@ -134,7 +135,7 @@ async def _translate_pieces(passages: Sequence[Passage], translate: Translate) -
 async def _translate_aligned(
     passage: Passage, translate: Translate, inspect: Inspect
 ) -> tuple[MarkedText, list[str]]:
-    """Translate a passage sentence by sentence, with its marks where the attention puts them."""
+    """Translate a passage by sentences, with its marks by attention; return the warnings, too."""
     pieces: list[tuple[str, int | None]] = []
     warnings: list[str] = []
     starts, ends = [a for a, _ in passage.marks], [b for _, b in passage.marks]

@@ -82,7 +82,7 @@ class Elements:
             token.source = ""
 
     def translate(self, start: int, stop: int) -> None:
-        """Add the units of tokens[start:stop]."""
+        """Add the units (passage, setter) of tokens[start:stop] to `units`."""
         pieces = []
         for token in self.tokens[start:stop]:
             inside = _cdata_tokens(token)

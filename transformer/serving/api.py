@@ -82,7 +82,7 @@ class Api:
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
-        """POST /detect: return the languages that the text `q` may be in, likeliest first."""
+        """POST /detect: return the languages of the text `q`, likeliest first; RequestError 413."""
         text = schema.Detect.of(fields).q
         _check_size([text], self._limits.char_limit)
         return detect_languages(text)
@@ -133,7 +133,7 @@ class Api:
         return [results[i] for i in range(len(directions))]
 
     def _glossary(self, rows: schema.GlossaryRows) -> Glossary | None:
-        """Return a request's glossary, if any; RequestError if too long, UserError if malformed."""
+        """Return the glossary of `rows`, or None; RequestError if too long, UserError if bad."""
         if not rows:
             return None
         glossary = parse_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
@@ -257,7 +257,7 @@ class Api:
         return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
-        """POST /continue_after: return a sentence whose translation begins with given pieces."""
+        """POST /continue_after: return a sentence whose translation begins with ids `prefix`."""
         request = schema.ContinueAfter.of(fields)
         langs = self._direction(request)
         part = await self._service.continue_after(
@@ -268,7 +268,7 @@ class Api:
         return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: return the words that may follow the beginning of a translation."""
+        """POST /alternatives: return the words that may follow `prefix`, the ids of pieces."""
         request = schema.Alternatives.of(fields)
         langs = self._direction(request)
         words = await self._service.alternatives(request.q, langs, request.prefix)

@@ -28,9 +28,9 @@ KINDS = ("encoder", "decoder", "cross")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedTranslation(AlignedTranslation):
-    """A sentence's translation with the fields of `Trace` as NumPy float32 arrays, not tensors."""
+    """A translation with the fields of `Trace`: maps as arrays, steps as (piece, probability)."""
 
-    steps: Sequence[Sequence[tuple[str, float]]]  # T x likeliest pieces and their probabilities
+    steps: Sequence[Sequence[tuple[str, float]]]
     encoder: Any
     decoder: Any
     cross: Any

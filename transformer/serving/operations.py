@@ -38,15 +38,19 @@ INSPECTED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the API: its summary, fields and answer, and examples of both."""
+    """An operation of the API: its summary, type of fields and of a JSON answer, examples of both.
+
+    `media_type` is that of the answer, `field_types` are those of the fields; `command` is for a
+    shell.
+    """
 
     summary: str
-    answer: Any = None  # the type of a JSON answer
+    answer: Any = None
     fields: type[schema.RequestFields] | None = None
     examples: Mapping[str, tuple[dict[str, Any], Any]] = dataclasses.field(default_factory=dict)
-    media_type: str = "application/json"  # of the answer
-    field_types: tuple[str, ...] = FORMS  # media types of the fields
-    command: str = ""  # an example, for a shell
+    media_type: str = "application/json"
+    field_types: tuple[str, ...] = FORMS
+    command: str = ""
 
     @property
     def route_arguments(self) -> dict[str, Any]:

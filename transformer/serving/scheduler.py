@@ -22,7 +22,7 @@ Observer = Callable[[int, float], None]  # items of a batch, seconds that it too
 
 @dataclasses.dataclass(eq=False)
 class _Job:
-    """The items of one request: those that wait, and the results so far."""
+    """The items of one request: those that wait, by their index, and the results so far."""
 
     waiting: collections.deque[tuple[int, Any]]
     results: list[Any]
@@ -137,7 +137,7 @@ class Scheduler:
             )
 
     def _next_batch(self) -> tuple[Hashable, _Batch]:
-        """Take an item of each job of a key, then a second one, until the budget is spent."""
+        """Take an item of each job of a key, then a second one, up to the budget; return both."""
         key = next(iter(self._jobs))
         jobs = self._jobs.pop(key)
         batch: _Batch = []
@@ -156,7 +156,7 @@ class Scheduler:
         return key, batch
 
     def _compute_batch(self, key: Hashable, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of a batch; if it fails, compute each item alone, to isolate it."""
+        """Return a batch's results; if it fails, those of each item alone, or its error."""
         try:
             return self._compute(key, items)
         except Exception as error:

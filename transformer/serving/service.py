@@ -35,7 +35,7 @@ BATCH_COST, MIN_COST, PREFIX_COST, ALIGNMENT_FACTOR = 4096, 32, 1024, 4
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TextOptions:
-    """How a text is translated: with typos corrected or not, with which terms."""
+    """How a text is translated: with typos corrected or not, with a glossary or the server's."""
 
     spelling: bool = True
     glossary: Glossary | None = None  # None: the server's
@@ -62,7 +62,10 @@ class Service:
         max_waiting: int = 10_000,
         observe: Observer = lambda size, seconds: None,
     ) -> None:
-        """Serve `directions`; at most `max_waiting` sentences wait. `observe`: see `Scheduler`."""
+        """Serve `directions`; at most `max_waiting` sentences wait.
+
+        `observe` gets the size and seconds of each batch.
+        """
         self.directions = directions
         self._decode, self._maps = decode, AttentionMaps(directions)
         self.scheduler = Scheduler(
@@ -109,7 +112,7 @@ class Service:
     async def translate_passages(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
     ) -> TranslatedPassages:
-        """Return passages translated, their markup in place, and warnings; raise as `inspect`."""
+        """Return passages translated, their markup in place, and warnings; raise as `translate`."""
         return await translate_passages(
             passages,
             lambda texts: self.translate(texts, langs, options=options),
@@ -126,8 +129,9 @@ class Service:
     ) -> list[TranslatedSegment]:
         """Return the sentences of a text aligned with their translations, and what is between.
 
-        Sentences after the first `max_inspected` are only translated. With maps, the alignment of
-        a sentence is a `TracedTranslation`. Raises what `translate` and `AttentionMaps.trace` do.
+        Sentences after the first `max_inspected` are only translated. With maps, the alignment of a
+        sentence is a `TracedTranslation`. UserError, or RequestError 503 if the server is busy or
+        stopping.
         """
         layout = self._layout(text, langs, options)
         rest = layout.sentences[max_inspected:]
@@ -151,7 +155,8 @@ class Service:
     ) -> TranslatedSegment:
         """Translate a sentence so that its translation begins with the ids of `prefix`.
 
-        With maps, its alignment is a `TracedTranslation`. Raises what `inspect` does.
+        With maps, its alignment is a `TracedTranslation`. UserError for an invalid prefix or too
+        long a sentence, RequestError 503 if the server is busy or stopping.
         """
         part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)
         return await self._add_maps(part, langs, prefix) if with_maps else part
@@ -159,7 +164,7 @@ class Service:
     async def alternatives(
         self, sentence: str, langs: Direction, prefix: Sequence[int]
     ) -> list[Alternative]:
-        """Return the words that may follow `prefix`, likeliest first; raise what `inspect` does."""
+        """Return the words that may follow `prefix`, likeliest first; raise as `continue_after`."""
         words: list[Alternative]
         words = await self._submit_prefix("alternatives", sentence, langs, prefix)
         return words

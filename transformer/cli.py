@@ -111,7 +111,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _resolve_inputs(args: argparse.Namespace, is_literal: bool) -> list[Path]:
-    """Return the files and folders to translate: --input, or the arguments that are files."""
+    """Return the files and folders to translate: --input, or unless `is_literal` the arguments."""
     for name in ("input", "output"):
         if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
             setattr(args, name, None)  # the standard stream, whatever file it is
@@ -141,7 +141,7 @@ def _warn_if_path(text: str) -> None:
 
 
 def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
-    """Raise UserError for what `plan_jobs` refuses, or if a file would overwrite its source.
+    """Raise UserError if `plan_jobs` does, or if a file would overwrite its source.
 
     `asked` is the requested format, or empty.
     """
@@ -300,7 +300,7 @@ def _translate_file(
 def _translate_files(
     args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, sources: list[Path]
 ) -> None:
-    """Translate files and folders; one that fails is reported, and the next one follows."""
+    """Translate files and folders; one that fails is reported, and at the end a UserError."""
     from transformer.documents import folder
 
     jobs, passed = folder.plan_jobs(sources, args.output, args.format)

@@ -252,7 +252,7 @@ def open_line_output(
     """Open standard output or a file to write lines to; an OSError becomes a UserError.
 
     Yields (write, n_lines, last): a function that writes one line, the number of lines that an
-    earlier run has left and the last one of them. The other arguments: see `resumable_output`.
+    earlier run has left and the last one of them. `resume` and `by` are as in `resumable_output`.
     """
     if target is None:
         _standard_output().reconfigure(encoding="utf-8", newline="\n")
@@ -290,10 +290,10 @@ def open_binary_output(target: Path | None) -> Iterator[Callable[[bytes], object
 def resumable_output(target: Path, *, resume: bool, by: str = "--resume") -> Iterator[LineOutput]:
     """Write lines to NAME.part, renamed to `target` when the block ends.
 
-    Yields what `open_line_output` does. If the block fails, NAME.part stays and the error gets a
-    note about it. With `resume`, lines are appended after its last complete line; UserError if only
-    `target` exists, and without `resume` if NAME.part does. `by` is the option that resumes, for
-    these messages; empty if there is none.
+    Yields (write, n_lines, last) as `open_line_output`. If the block fails, NAME.part stays and the
+    error gets a note about it. With `resume`, lines are appended after its last complete line;
+    UserError if only `target` exists, and without `resume` if NAME.part does. `by` is the option
+    that resumes, for these messages; empty if there is none.
     """
     part, can = target.with_name(f"{target.name}.part"), f"write {target}"
     if resume and target.exists() and not part.exists():

@@ -124,7 +124,7 @@ def _add_text_arguments(flags: argparse.ArgumentParser) -> None:
 
 
 def join_words(words: list[str]) -> list[str]:
-    """Join arguments to one text if all are single words, as the user left out quotation marks."""
+    """Join arguments to one text, with a warning, if all are words: quotes seem to be left out."""
     if len(words) < 2 or any(len(word.split()) != 1 for word in words):
         return words
     warn("translate: the words are translated as one text (--text WORD: a word by itself)")

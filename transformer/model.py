@@ -262,7 +262,7 @@ class DecoderLayer(nn.Module):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecoderState:
-    """Everything that decoding carries from one step to the next; a value, never changed."""
+    """Keys and values of the source and of `length` past target tokens, by layer; never changed."""
 
     memory: tuple[KV, ...]  # of each layer: the projected encoder output, 2 x (B, H, S, C)
     memory_mask: Tensor  # (B, 1, 1, S)

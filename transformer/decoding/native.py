@@ -193,7 +193,7 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """Search as `Decoder.search` does, with the same arguments, result and errors."""
+        """Return the hypotheses of each source; arguments and errors are of `Decoder.search`."""
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
         for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):

@@ -320,7 +320,7 @@ class BatchDecoder:
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
         aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
-        """Search as `Decoder.search`; on a CPU one batch for each core at a time."""
+        """Return the hypotheses of each source as `Decoder.search`; a CPU core has a batch each."""
         n_threads = torch.get_num_threads()
         n_workers = n_threads if self.model.device.type == "cpu" else 1
         batches = list(_batches(sources, config, n_workers))

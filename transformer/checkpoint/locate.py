@@ -171,7 +171,7 @@ def requested_directions(
 def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
-    """Return `langs`, or else the first that `model` is named for; UserError if it has not that."""
+    """Return `langs` or else the first that `model` is named for; UserError if it is not served."""
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)

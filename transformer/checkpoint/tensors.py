@@ -62,7 +62,7 @@ class StoredTensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class LazyCheckpoint:
-    """A checkpoint with unread weights; a source's first piece names one of some `directions`."""
+    """A checkpoint, weights unread; of several `directions` a source's first piece names one."""
 
     folder: Path
     config: ModelConfig

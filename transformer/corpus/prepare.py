@@ -125,7 +125,7 @@ def split_marker(text: str, side: int) -> tuple[str, int]:
 def _read_rows(
     specs: Sequence[str], langs: Direction, config: CorpusConfig
 ) -> Iterator[dict[str, Any]]:
-    """Yield all pairs, normalized, as rows of `_load_pairs`; UserError if there are none."""
+    """Yield pairs, normalized, as {src, tgt, source: index, made: bits}; UserError if none."""
     is_empty = True
     for number, spec in enumerate(specs):
         bad_rows: list[str] = []

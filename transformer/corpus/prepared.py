@@ -43,7 +43,7 @@ class Source:
 
     @classmethod
     def parse(cls, text: str) -> "Source":
-        """Parse `SPEC` or `SPEC@WEIGHT`; a weight out of its bounds is a UserError."""
+        """Parse `SPEC` or `SPEC@WEIGHT`; UserError for a weight not above 0 or above MAX_WEIGHT."""
         spec, _, number = text.rpartition("@")
         try:
             weight = float(number if spec else "")

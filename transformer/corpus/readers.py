@@ -152,7 +152,7 @@ def _pairs_from_records(
 
 
 def _read_json_lines(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read one JSON object a line, with the texts in it or in its object `translation`."""
+    """Read a JSON object, or its `translation`, a line; bad rows are errors or go to `bad_rows`."""
 
     def records() -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(iter_lines(path, bad_rows), 1):
@@ -167,13 +167,13 @@ def _read_json_lines(path: Path, langs: Direction, bad_rows: BadRows, columns: C
 
 
 def _read_tsv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read tab-separated columns under a header that names them; UserError if it does not."""
+    """Read tab-separated columns by their header, else UserError; bad rows may go to `bad_rows`."""
     rows = (line.split("\t") for line in iter_lines(path, bad_rows))
     return _pairs_from_table(enumerate(rows, 1), path, langs, bad_rows, columns)
 
 
 def _read_csv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read columns separated by commas, semicolons or tabs, quoted or not, under a header."""
+    """Read columns by , ; or tab under a header; bad rows are errors or noted in `bad_rows`."""
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
         lines, number = iter_lines(path, bad_rows), 1

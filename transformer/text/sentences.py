@@ -213,7 +213,7 @@ def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 
 
 def _halves(piece: str) -> Span:
-    """Return where the left part ends and where the right part begins."""
+    """Return where to cut a piece: the end of its left part and the beginning of its right one."""
     size = len(piece)
     for pattern, margin in zip(_CUT_PATTERNS, (size // 4, 1), strict=True):
         gaps = [m.span() for m in re.finditer(pattern, piece)]

@@ -88,7 +88,7 @@ def single_edits(word: str) -> Iterator[str]:
 
 
 def read_lists(path: Path) -> list[list[str]]:
-    """Return the lists of words in a compressed table."""
+    """Return the lists of words in a compressed table, one a line."""
     return [line.split() for line in lzma.decompress(path.read_bytes()).decode().split("\n")]
 
 

@@ -123,7 +123,7 @@ class Tokenizer:
 
     @property
     def has_slots(self) -> bool:
-        """Whether each slot is one piece, as in vocabularies that are made now."""
+        """Whether each of SLOTS, which stand for what is copied, is one piece, as in new models."""
         return self.alphabet.issuperset(SLOTS)
 
     def tag_id(self, name: str) -> int:

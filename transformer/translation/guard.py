@@ -185,7 +185,7 @@ class GuardedTranslator(TextTranslator):
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
         """Return the first input to try: the sentence, with slots for its protected tokens.
 
-        If one cannot pass the model or nothing else is to translate: the texts between, each alone.
+        If the model cannot pass those or has nothing else to do: the texts between, each alone.
         """
         is_split = sentence.is_untranslated or any(map(is_message_syntax, sentence.kept))
         is_lost = not self.has_slots and any(map(self._unwritable.search, sentence.kept))
@@ -257,7 +257,7 @@ class GuardedTranslator(TextTranslator):
                     best[i] = ranked[:n_best], issues
 
     def _retry_strategies(self) -> list[tuple[set[str], RetryStrategy]]:
-        """Return the retries in order, each with its codes of issues; an empty set means all."""
+        """Return (codes of issues, function that makes the input) of each retry; no code: all."""
         tokens = {"missing", "doubled", "emptied", "term missing"}
         return [
             (set(), lambda sentence, _: self._model_input(sentence)),
@@ -297,7 +297,7 @@ class GuardedTranslator(TextTranslator):
         return [_assemble_candidates(model_input, results) for model_input in inputs]
 
     def _rank(self, sentence: SourceSentence, candidates: Candidates) -> Ranking:
-        """Localize candidates, put that with the least severe issues first; return these, too."""
+        """Localize candidates; return that with the least severe issues first, and its issues."""
         localized = tuple(self._localize(sentence, candidate) for candidate in candidates)
         judged = list[tuple[Candidate, Issues]]()
         for candidate in localized:
@@ -352,7 +352,7 @@ def _is_writable(sign: str, alphabet: Set[str]) -> bool:
 
 
 def _choose_term_placement(sentence: SourceSentence, slotted: Ranking, placed: Ranking) -> Ranking:
-    """Return the better translation: the one with slots for terms, or with terms placed later.
+    """Return the better ranking: that with slots for terms, or that with terms placed later.
 
     The one with less severe issues wins. If they are equal, `placed` wins, unless `slotted` has
     each target as often as it should, and a score per token that is higher by SLOT_MARGIN.

@@ -107,7 +107,7 @@ class Layout:
         return dataclasses.replace(self, segments=tuple(typed))
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
-        """Return the text's translation, at most `n_best`; take one of `results` a sentence."""
+        """Translate the text by the next `results`, one a sentence; keep `n_best` candidates."""
         translated = [next(results) for _ in self.sentences]
 
         def write(texts: Sequence[str]) -> str:

@@ -160,7 +160,7 @@ def _validations(
 
 
 def _scores(model: Transformer, name: str, pairs: Validation) -> dict[str, float]:
-    """Return BLEU of a set (`own`), and with several directions of each (`own es-en`)."""
+    """Return BLEU under `name` (`own`), and with several directions of each, too (`own es-en`)."""
     scores = pairs.bleu_scores(model, "auto").items()
     return {name + key.removeprefix("bleu"): score for key, score in scores}
 

@@ -213,7 +213,7 @@ class RunFolder:
         self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:  # fmt: skip
-        """Write a checkpoint; with `training`, model and optimiser, it can be resumed from."""
+        """Write the checkpoint `name`; with `training`, model and optimiser, it can be resumed."""
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,

@@ -28,7 +28,7 @@ S = TypeVar("S", CHRFScore, TERScore)
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric, its signature; `low` and `high` bound its 95 % bootstrap interval, if any."""
+    """A metric's value, signature and 95 % bootstrap interval, `low` to `high`, if computed."""
 
     metric: str
     value: float

@@ -196,7 +196,7 @@ def _plots(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, st
 
 
 def _set_section(test_set: SetReport, report: Report, figures: Mapping[str, str], n: int) -> str:
-    """Return the part of the page about the `n`th test set."""
+    """Return the part of the page about the `n`th test set; `figures` are its SVGs by name."""
     score_rows = [(s.metric, _interval(s), s.signature) for s in test_set.scores]
     bucket_rows = [
         (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))

@@ -49,7 +49,7 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
 def _translate(
     file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
 ) -> None:
-    """Insert a copy of the tokens in a span behind a place, and add its units to the file."""
+    """Insert `before`, a copy of the tokens in `span`, and `behind` at a place; add its units."""
     copies = file.insert_copy(place, *span, before, behind)
     file.units += html.extract_units(copies, _pair_codes(copies))
 
@@ -105,10 +105,10 @@ def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
 
 
 def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
-    """Add the units of the source at `start`, to be written in its target, new or emptied.
+    """Add the units of the source at start...end, to be written in its target, new or emptied.
 
-    Returns False, with nothing changed, if the target has a translation. A copy of the source, in
-    a state that means untranslated, is none.
+    Returns False, with nothing changed, if the target has a translation. A copy of the source, in a
+    state that means untranslated, is none.
     """
     tokens, source = file.tokens, (start, end)
     place = file.next_place(end)

@@ -61,7 +61,7 @@ class TextEdits:
         return len(self._parts) - 1
 
     def translate(self, start: int, stop: int, text: str, escape: Callable[[str], str]) -> None:
-        """Add the units of a part that says `text`; `escape` returns its translation as written.
+        """Add the units (passage, setter) of a part that says `text`; `escape` writes texts.
 
         The part stays as it is if it has no words or its translation is the same.
         """
@@ -104,7 +104,7 @@ class TextEdits:
         self.units.append((content.passage, set_marked))
 
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
-        """Return the units, and the text with their translations."""
+        """Return the units, with a `render` that writes the text with their translations."""
         rest = self._text[self.end :]
 
         def render() -> str:

@@ -220,7 +220,7 @@ def _item(tokens: Sequence[Token]) -> _Item | None:
 
 
 def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
-    """Yield the unit of a line; if only its elements have words, one unit for each element.
+    """Yield the unit (passage, setter) of a line; one for each element if only these have words.
 
     With `keep_space` white space stays as it is; otherwise each run of it is one space.
     """
@@ -243,7 +243,7 @@ def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
 
 
 def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
-    """Yield the unit of a line, or those of a message; none if it has nothing to translate."""
+    """Yield the unit (passage, setter) of a line, or those of a message; none without words."""
     texts = [item.text.text if item.text else None for item in line]
     if not keep_space:
         texts = [text and _SPACE.sub(" ", text) for text in texts]
@@ -310,7 +310,7 @@ def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> st
 def _attribute_units(
     tokens: Sequence[Token], rules: MarkupRules, options: Options
 ) -> Iterator[Unit]:
-    """Yield the texts in attributes; a source language in `lang` becomes the target at once."""
+    """Yield the units of texts in attributes; a source language in `lang` becomes the target."""
     for token in tokens:
         tag = TAG.match(token.source)
         if token.render or tag is None or tag["slash"] or "=" not in tag.group():

@@ -105,13 +105,13 @@ class _Reader:
         self.notes: list[Unit] = []
 
     def add(self, stop: int, kind: str, decoded: str | None = None) -> None:
-        """Add what is between the last token and a place as a token."""
+        """Add the text from the last token to `stop` as a token; `decoded` is what it says."""
         if stop > self._end:
             self.tokens.append(Token(self._text[self._end : stop], kind, "mark", decoded))
             self._end = stop
 
     def walk(self, nodes: Sequence[Any]) -> None:
-        """Add nodes in order."""
+        """Add the nodes of pylatexenc as tokens, in order."""
         place = 0
         while place < len(nodes):
             node = nodes[place]
@@ -184,7 +184,7 @@ class _Reader:
         return place
 
     def _note(self, inside: Any, stop: int) -> None:
-        """Add a footnote as what stays; its units come first, for they are written into it."""
+        """Add a footnote up to `stop` as what stays; its units come first, as they go into it."""
         reader = _Reader(self._text, self._end, self._rules)
         reader.add(inside.pos + 1, "block")
         reader.walk(inside.nodelist)

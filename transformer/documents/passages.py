@@ -136,7 +136,7 @@ BytesParser = Callable[[bytes, Options], Parsed[bytes]]
 
 
 def text_unit(text: str, set_text: Callable[[str], None]) -> Unit:
-    """Return the unit (passage, setter) of a text without marks; its translation is set by it."""
+    """Return the unit (passage, setter) of a text without marks; `set_text` gets a translation."""
     return Passage(text), lambda marked: set_text(plain_text(marked))
 
 

@@ -168,7 +168,7 @@ def parse_php(text: str, options: Options) -> Parsed[str]:
 
 
 def _php_values(root: Any) -> Iterator[Any]:
-    """Yield the nodes of strings that are values, in order."""
+    """Yield the nodes of tree-sitter, below `root`, of strings that are values, in order."""
     stack = [root]
     while stack:
         node = stack.pop()

@@ -54,7 +54,7 @@ def parse(text: str, options: Options) -> Parsed[str]:
 
 
 def _adornment(line: str, title: list[Token]) -> Token:
-    """Return the line of signs above or below a title, which is as long as it."""
+    """Return the token of the signs above or below a title's tokens, as long as these."""
     return Token(
         line, "block", render=lambda: line[0] * max(len(line), len(join_tokens(title).strip()))
     )
@@ -86,7 +86,7 @@ def _text_nodes(text: str) -> Iterator[tuple[Any, bool]]:
 
 
 def _places(text: str, source: str, end: int) -> list[int]:
-    """Return the place of each character of a block, whose lines may be indented; or nothing."""
+    """Return the place in `text` of each character of a block `source`; none if not after `end`."""
     places: list[int] = []
     for line in source.split("\n"):
         at = text.find(line, end)

@@ -203,14 +203,14 @@ def _reply(request: bytes) -> bytes:
 
 
 def _peak_memory() -> int:
-    """Return this process's peak memory in bytes, 0 without Linux; getrusage counts its parent"""
+    """Return this process's peak memory in bytes, 0 without Linux; getrusage counts its parent."""
     status = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(peak[1]) * 1024 if peak else 0
 
 
 def main(connection: Connection, memory: int, idle: float) -> None:
-    """Answer requests within `memory` bytes until `idle` seconds pass; the system ends a misfit."""
+    """Answer requests until `idle` seconds pass without one; `memory` bytes are the limit."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -119,7 +119,7 @@ def _cdata_tokens(token: Token) -> list[Token]:
 
 
 def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
-    """Return the units of a lone text, which may be a message or have an accelerator."""
+    """Return the units (passage, setter) of a lone text token; none of other tokens."""
     if [token.kind for token in tokens] != ["text"]:
         return []
     return edits.text_units(tokens[0].text, html.text_setter(tokens[0], rules))

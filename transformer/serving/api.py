@@ -82,7 +82,7 @@ class Api:
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
-        """POST /detect: return the languages of the text `q`, likeliest first; RequestError 413."""
+        """POST /detect: return the languages of text `q`, likeliest first; RequestError if long."""
         text = schema.Detect.of(fields).q
         _check_size([text], self._limits.char_limit)
         return detect_languages(text)

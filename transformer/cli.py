@@ -141,7 +141,7 @@ def _warn_if_path(text: str) -> None:
 
 
 def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
-    """Raise UserError if `plan_jobs` does, or if a file would overwrite its source.
+    """Raise UserError if a file has no format or no place, or would overwrite its source.
 
     `asked` is the requested format, or empty.
     """

@@ -252,7 +252,8 @@ def open_line_output(
     """Open standard output or a file to write lines to; an OSError becomes a UserError.
 
     Yields (write, n_lines, last): a function that writes one line, the number of lines that an
-    earlier run has left and the last one of them. `resume` and `by` are as in `resumable_output`.
+    earlier run has left and the last one of them. With `resume` it is continued; `by` names the
+    option for that, in messages.
     """
     if target is None:
         _standard_output().reconfigure(encoding="utf-8", newline="\n")

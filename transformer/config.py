@@ -1,8 +1,4 @@
-"""All settings as frozen dataclasses with help texts, and the presets.
-
-The command-line flags are derived from these fields, so that every default, choice and help
-text is written once.
-"""
+"""All settings as frozen dataclasses, from whose fields flags are made, and the presets."""
 
 import dataclasses
 import ipaddress
@@ -149,7 +145,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnConfig:
-    """Which columns of a table hold source and target, where its header does not say so."""
+    """Which columns of a table hold source and target, where its header does not say so.
+
+    ValueError unless `columns` are none or two different names; `swap` is for training.
+    """
 
     columns: tuple[str, ...] = option(
         (), "names of the source and the target column, in tables that have them (default: those "

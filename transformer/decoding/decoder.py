@@ -113,7 +113,7 @@ def _runs_on_cpu(device: str) -> bool:
 
 
 def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
-    """Return whether the native decoder can run a model so; UserError if not and it is int8."""
+    """Return whether the native decoder can run a model so; UserError for int8 that it cannot."""
     there = native.load_library() is not None
     if there and native.is_supported(config) and compute_type != "bfloat16":
         return True

@@ -193,7 +193,7 @@ class NativeDecoder:
         aligned: bool = False,
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each source; arguments and errors are of `Decoder.search`."""
+        """Return each source's hypotheses, best first, as `Decoder.search`; ValueError as there."""
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
         for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
@@ -236,7 +236,7 @@ def default_threads() -> int:
 def _read_results(
     results: _Results, n_source: Sequence[int], aligned: bool
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each source; `n_source` are source lengths with the end mark."""
+    """Return the hypotheses, with attention if `aligned`; `n_source` has the source lengths + 1."""
     place = start = looked = 0
     hypotheses: list[list[Hypothesis]] = []
     for source, length in enumerate(n_source):

@@ -147,7 +147,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Search greedily after each of the `number` likeliest next tokens: (1, S) -> best first."""
+    """Search greedily from each of the `number` likeliest tokens after `prefix`; best first."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
@@ -215,7 +215,8 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` of `beam_size` hypotheses for each sentence: (B, S) -> B lists.
 
-    The search for a sentence ends when N hypotheses are finished (Wu et al. 2016, section 7).
+    All begin with `prefix`. The search for a sentence ends when N hypotheses are finished (Wu et
+    al. 2016, section 7).
     """
     size = config.beam_size
     limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
@@ -320,7 +321,7 @@ class BatchDecoder:
         self, sources: Sequence[Ids], config: DecodeConfig, *, prefix: Ids = (),
         aligned: bool = False, branches: int = 0,
     ) -> list[list[Hypothesis]]:  # fmt: skip
-        """Return the hypotheses of each source as `Decoder.search`; a CPU core has a batch each."""
+        """Return each source's hypotheses, best first, as `Decoder.search`; ValueError as there."""
         n_threads = torch.get_num_threads()
         n_workers = n_threads if self.model.device.type == "cpu" else 1
         batches = list(_batches(sources, config, n_workers))

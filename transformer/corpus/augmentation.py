@@ -26,7 +26,7 @@ def derive_seed(*numbers: int) -> int:
 def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
-    """Sample another segmentation by `Tokenizer.sample`; return `ids` if not below `max_len`."""
+    """Draw another segmentation, by P^`alpha`; return `ids` if it has `max_len` pieces or more."""
     tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
@@ -74,7 +74,8 @@ def join_pairs(
 ) -> list[IdPair]:
     """Join each n consecutive pairs of equal direction tags, but none to `max_len` pieces or more.
 
-    Pairs whose indices are `excluded` stay single: they have slots, which must not occur twice.
+    Pairs whose indices are `excluded` stay single: they have slots, stand-ins for what is copied,
+    which must not occur twice.
     """
     single = set(excluded)
     by_tags: dict[tuple[int, ...], list[IdPair]] = {}

@@ -135,8 +135,9 @@ def export(
 ) -> None:  # fmt: skip
     """Export a tokenised corpus with everything that `train` needs of the text, atomically.
 
-    `values` are the fields of `PreparedFolder` but the sets; `sets` the contents of those. Raises
-    ValueError if the corpus is not on the disk, UserError if the folder cannot be written.
+    `values` are the fields of `PreparedFolder` but the sets; `sets` the TSV texts of these, by
+    `dev` and `test`. ValueError if the corpus is not on the disk, UserError if `folder` cannot be
+    written.
     """
     if data.folder is None:
         raise ValueError("expected a corpus that lies on the disk")

@@ -52,7 +52,7 @@ def may_be_title_case(text: str) -> bool:
 
 
 def _capitalized_words(text: str, fewest: int) -> list[str]:
-    """Return the words of a text if they are enough and each begins with a capital, else none."""
+    """Return the words of a text if `fewest` or more and each begins with a capital, else none."""
     words = WORD.findall(text)
     is_title = len(words) >= fewest and all(word[0].isupper() for word in words)
     return words if is_title and not text.isupper() else []

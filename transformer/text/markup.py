@@ -12,7 +12,7 @@ MarkedText = list[tuple[str, int | None]]  # pieces of a text, each with its mar
 
 
 def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
-    """Cut a text at the edges of the spans `marks`; each piece has its mark's number, if any."""
+    """Cut a text at the edges of the spans `marks`; pieces have the index of their mark or None."""
     return [(piece, mark) for piece, mark in _cut(text, enumerate(marks)) if piece]
 
 

@@ -67,7 +67,13 @@ _RANGE_SEPARATOR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """text[start:end] is a time: its minute of the day, and how sure its reading is."""
+    """text[start:end] is a time: its minute of the day, and how sure its reading is.
+
+    Known or not is the half of the day, which `has_am_pm` says, `has_h` (22 h) or the next time
+    (`inherits_am_pm`: 4 to 6 p.m.). `is_uncertain`: it may be something else (at 5);
+    `is_malformed`: no such time is written (22 p.m.); `is_bare_number`: nothing tells that it is
+    one.
+    """
 
     start: int
     end: int

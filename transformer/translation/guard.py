@@ -346,7 +346,7 @@ def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
 
 
 def _is_writable(sign: str, alphabet: Set[str]) -> bool:
-    """Return whether the vocabulary can write a sign, or its NFKC form: "..." for "…"."""
+    """Return whether an alphabet can write a sign, or its NFKC form: "..." for "…"."""
     normalized = unicodedata.normalize("NFKC", sign)
     return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 

@@ -113,7 +113,7 @@ class ModelInput:
         return self.sentence.prefix + text + self.sentence.suffix
 
     def _restore_spaces(self, text: str, output: str) -> str:
-        """Restore the spaces between slots and words where the source has them."""
+        """Return `output` with the spaces between slots and words that its source `text` has."""
         for number, original in enumerate(self.originals):
             c = slot(number)
             if original[0].isalpha() and not re.search(rf"[^\W\d_]{c}", text):
@@ -215,7 +215,8 @@ def _detect_style(text: str) -> Style:
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
     """Whether the first (`place` 0) or last part (-1) can be carried around the model.
 
-    A sign that opens or closes (`*so*`, `[b]so[/b]`) can if none is left inside.
+    Kept parts that begin with a character of `outside` can; a sign that opens or closes (`*so*`,
+    `[b]so[/b]`) can if none is left inside.
     """
     text, is_kept = parts[place]
     if not text.strip() or not is_kept or text[0] in outside:

@@ -279,7 +279,7 @@ def _changed_values(source: str, output: str, lang: str) -> list[str]:
 
 
 def _digit_forms(number: str, after: str) -> set[str]:
-    """Return the digits, without separators, that can replace a number: 1930s as 30, 7.00 as 7."""
+    """Return the digits that can replace a number ahead of `after`: 1930s as 30, 7.00 as 7."""
     bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
     clock = _CLOCK.fullmatch(number)
@@ -297,7 +297,7 @@ def _clock_digits(output: str) -> set[str]:
 
 
 def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
-    """Whether a number is written in words: forty-five, cuarenta y cinco, ochenta mil."""
+    """Whether the words `spelled` write a number: forty-five, cuarenta y cinco, ochenta mil."""
     if not NUMBER_WORDS.get(number, frozenset[str]()).isdisjoint(spelled):
         return True
     if len(number) == 2 and number[1] != "0":

@@ -87,7 +87,7 @@ class Layout:
     def split(
         cls, text: str, lang: str, kept: Sequence[Span] = (), terms: Sequence[TermSpan] = ()
     ) -> Self:
-        """Split a text into sentences; none ends within a `kept` span.
+        """Split a text into sentences; none ends within a `kept` span or one of the `terms`.
 
         A part without words is no sentence: it stays as it is.
         """
@@ -308,7 +308,7 @@ class Translator(TextTranslator):
         ]
 
     def source_ids(self, text: str) -> list[int]:
-        """Return the ids of a sentence with its tags, without the end mark; none for no text."""
+        """Return a sentence's ids behind the direction's tag, without end mark; [] for no text."""
         ids = self.tokenizer.encode(text)
         return self.tags + ids if ids else []
 

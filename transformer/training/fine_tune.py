@@ -203,7 +203,7 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Write the best interpolation between old and new weights, unless it was written before."""
+    """Save the best interpolation of old and new weights, and its BLEU, unless that is done."""
     path = run.output / OUTCOME
     outcome = read_json(path)
     if outcome.get("step") == result.state.step:
@@ -260,7 +260,7 @@ def interpolate(
 def _card(
     card: str, run: TrainRequest, gains: Mapping[str, tuple[float, float]], share: float
 ) -> str:
-    """Return a model card with a section on fine-tuning: the BLEU of each set before and after."""
+    """Return a model card with a section on fine-tuning: `share`, BLEU of sets before and after."""
     rows = [f"| {name} | {before:.1f} | {after:.1f} |" for name, (before, after) in gains.items()]
     section = "\n".join([
         "## Fine-tuned", "",

@@ -129,7 +129,7 @@ def format_duration(seconds: float) -> str:
 
 
 def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """Return a training record, as `report` makes it, as a line of the log."""
+    """Return a training record (step, epoch, loss, rates, time) as a line, and the time left."""
     left = f", {format_duration(seconds_left)} left" if seconds_left is not None else ""
     share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
     return (

@@ -160,7 +160,7 @@ def _prepare_text(
     request: TrainRequest, dev: Sequence[SentencePair], model: ModelConfig,
     initial: Checkpoint | None,
 ) -> PreparedCorpus:  # fmt: skip
-    """Prepare the corpus of the text that a request names, tokenised in its cache."""
+    """Prepare a request's text, without `dev`, in its cache, with the vocabulary of `initial`."""
     from transformer.corpus.prepare import prepare  # imports `datasets`
 
     held_out = [*dev, *_read_all((*request.test, *request.held_out), request)]
@@ -181,7 +181,7 @@ def _prepare_text(
 
 
 def _fill_from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
-    """Return the request with the languages of a prepared folder, and its sources and sets if open.
+    """Return the request with a prepared folder's languages and, if it has none, sources and sets.
 
     Raises UserError if the request names sources and other languages.
     """
@@ -226,7 +226,7 @@ def _train(
     request: TrainRequest, model: ModelConfig, initial: Checkpoint | None, data: PreparedCorpus,
     dev: Sequence[SentencePair], accelerator: Accelerator, reserve: Callable[[], float] | None,
 ) -> TrainResult:  # fmt: skip
-    """Train on a prepared corpus, in a locked folder; draw the curves and evaluate."""
+    """Train on a prepared corpus, from `initial` if given, in a locked folder; evaluate, draw."""
     is_main = accelerator.is_main_process
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     saved = read_json(request.output / RUN) if (request.output / RUN).exists() else None

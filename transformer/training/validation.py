@@ -72,7 +72,7 @@ class Validation:
         return total / n_tokens
 
     def scores(self, model: Transformer) -> dict[str, float]:
-        """Return `loss` on all pairs and `bleu_scores` in float32; UserError as in `loss`."""
+        """Return `loss` on all pairs, `bleu_scores` in float32; UserError if all are too long."""
         return {"loss": self.loss(model), **self.bleu_scores(model, "float32")}
 
     def bleu_scores(self, model: Transformer, compute_type: ComputeType) -> dict[str, float]:

@@ -55,7 +55,7 @@ def _translate(
 
 
 def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
-    """Turn the codes that begin and end a format into tags; return rules that make them inline.
+    """Turn pairs of codes, as bpt and ept, into tags in place; return rules with these inline.
 
     A code whose other end is in another segment stays a placeholder.
     """
@@ -97,7 +97,7 @@ def parse_xliff(text: str, options: Options) -> Parsed[str]:
 
 
 def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
-    """Return the source and target language that a head of a file names; "" if it names none."""
+    """Return source and target language that the head of a file at `place` names; "" for none."""
     is_head = file.tokens[place].name in ("file", "xliff") and file.tokens[place].kind == "open"
     values = file.attributes(place) if is_head else {}
     source = values.get("source-language", values.get("srclang", ""))

@@ -55,7 +55,7 @@ class TextEdits:
         self.end = 0  # of the last edit
 
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
-        """Replace a part behind the last edit by `new`, or what it returns; return its index."""
+        """Replace a part behind the last edit by `new`, or what it returns; return its number."""
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1
@@ -76,7 +76,7 @@ class TextEdits:
             self.units += units
 
     def insert(self, place: int, prefix: str, text: str, escape: Callable[[str], str]) -> None:
-        """Insert `prefix` and `text`, to be translated, at a place behind the last edit."""
+        """Insert `prefix` and `text`, translated and written by `escape`, behind the last edit."""
         self.replace(place, place, prefix)
         index = self.replace(place, place, escape(text))
 

@@ -88,7 +88,7 @@ class Document:
 
 
 def _lines(text: str, options: Options) -> Parsed[str]:
-    """Parse the lines of a text."""
+    """Parse a text whose lines are passages."""
     edits, end = TextEdits(text), 0
     for line in text.splitlines(keepends=True):
         start, end = end, end + len(line)

@@ -196,9 +196,10 @@ class _Reader:
     def _skip_arguments(
         self, nodes: Sequence[Any], place: int, stop: int, is_title: bool = False
     ) -> tuple[int, int]:
-        """Return the index of the node, and the place, after the groups and brackets of a macro.
+        """Return `place`, an index of `nodes`, and `stop`, one of the text, behind arguments.
 
-        With `is_title` groups are read; otherwise they stay.
+        They are the groups and brackets behind a macro; with `is_title` groups are read, else they
+        stay.
         """
         while place < len(nodes) and nodes[place].pos <= stop:
             node = nodes[place]

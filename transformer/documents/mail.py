@@ -78,7 +78,7 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
 
 
 def _parse_subject(raw: str, newline: str) -> Parsed[str]:
-    """Parse the value of a Subject field; Re: and the like in front of it stay."""
+    """Parse the `raw` value of a Subject field, folded by `newline`; Re: and the like stay."""
     subject = str(make_header(decode_header(raw)))
     reply = _REPLY.match(subject)[0]  # type: ignore[index]
 

@@ -267,7 +267,7 @@ class InlineContent(Generic[T]):
 
 
 def merge_adjacent(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
-    """Join neighbouring pieces that have the same mark."""
+    """Join neighbouring pieces (text, number of its mark or None) of the same mark."""
     return [
         ("".join(text for text, _ in group), mark)
         for mark, group in itertools.groupby(pieces, lambda piece: piece[1])
@@ -275,5 +275,5 @@ def merge_adjacent(pieces: Iterable[tuple[str, int | None]]) -> MarkedText:
 
 
 def plain_text(marked: Sequence[tuple[str, int | None]]) -> str:
-    """Return the text without its marks."""
+    """Return the text of pieces (text, mark)."""
     return "".join(text for text, _ in marked)

@@ -156,9 +156,9 @@ def _header_units(element: Any) -> Iterator[Unit]:
 
 @dataclass(slots=True)
 class _Run:
-    """A run, a link with runs of one style, or a lone text; an element without texts stays.
+    """A run of text in one `style`, a link with such, a lone text, or what stays, without `texts`.
 
-    Neighbours of one style are read as one text.
+    Neighbours of one style are read as one text. `texts` are the XML elements of text in `element`.
     """
 
     element: Any
@@ -208,7 +208,7 @@ def _run(element: Any) -> _Run | None:
 
 
 def _style(properties: Any) -> str:
-    """Return the formatting of a run, less what only the spelling check needs."""
+    """Return the formatting of a run as XML, less what only the spelling check needs."""
     from lxml import etree
 
     ignored = {"lang", "noProof", "dirty", "err"}

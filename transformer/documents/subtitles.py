@@ -205,7 +205,7 @@ def _split_speakers(cue: str, syntax: _Syntax) -> Iterator[str]:
 
 
 def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
-    """Parse the lines of a speaker: tags around all stay, pairs of tags around some are marks."""
+    """Parse the lines of a speaker (`voice`): tags around all stay, pairs around some are marks."""
     pieces = syntax.tag.split("\n".join(line.strip() for line in syntax.line_end.split(text)))
     opened: list[int] = []
     pairs: dict[int, int] = {}
@@ -241,7 +241,7 @@ def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
 
 
 def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
-    """Yield the speeches that are one sentence, over the `cues`, each the speeches in it."""
+    """Yield lists of speeches that are one sentence; `cues` are the speeches of each cue."""
     group: list[_Speech] = []
     for speeches in cues:
         for speech in speeches:
@@ -291,7 +291,7 @@ def _unit(group: Sequence[_Speech], syntax: _Syntax) -> Iterator[Unit]:
 
 
 def _divide(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
-    """Return the spans of the lines of each cue in a text, cut between words by their lengths.
+    """Return the spans in `text` of the lines of each cue, cut between words by their lengths.
 
     A cue that ended with a comma does so again, if one is near.
     """
@@ -321,7 +321,7 @@ def _divide(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
 
 
 def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
-    """Return the lines of a cue; if one is too long, cut the cue into few lines of equal length."""
+    """Return the line spans of a cue; if one is too long, cut the cue into few of equal length."""
     if all(b - a <= MAX_LINE for a, b in lines):
         return [*lines]
     start, stop = lines[0][0], lines[-1][1]

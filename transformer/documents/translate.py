@@ -101,7 +101,7 @@ async def _translate_batch(
 
 
 def _is_complete(passage: Passage, marked: MarkedText) -> bool:
-    """Return whether each placeholder and mark occurs once, and no text between them was lost."""
+    """Return whether a translation has each placeholder and mark once, and the text between."""
     if passage.placeholders:
         text = plain_text(marked)
         counts = Counter(PLACEHOLDER.findall(text))
@@ -224,8 +224,8 @@ def align_segments(
 ) -> list[TranslatedSegment]:
     """Align sentences with their translations.
 
-    If the model alone, without guard and glossary, gives another translation, it is forced to
-    produce the given one.
+    If the model alone (`plain`), without guard and glossary, gives another translation, it is
+    forced to produce the given one.
     """
     from transformer.explain.alignment import align, align_given, can_align
 
@@ -244,7 +244,7 @@ def align_segments(
 def inspect_text(
     translator: "TextTranslator", plain: "Translator", text: str, decode: DecodeConfig
 ) -> list[TranslatedSegment]:
-    """Return the aligned sentences of a text and what is between them, for `translate_file`."""
+    """Return the aligned sentences of a text and what is between; `plain` aligns, without guard."""
     layout = translator.split(text)
     translations = translator.translate_segments(layout.sentences, decode)
     aligned = iter(align_segments(plain, layout.sentences, translations, decode))

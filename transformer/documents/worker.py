@@ -70,7 +70,7 @@ class WorkerPool:
         options: Options,
         translations: Iterable[MarkedText],
     ) -> bytes:
-        """Return the file that `read` got, with its passages translated; UserError as in `read`."""
+        """Return the file that `read` got, its passages translated; UserError beyond a limit."""
         return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
 
     def submit(

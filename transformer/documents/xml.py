@@ -105,7 +105,7 @@ class Elements:
         return copies
 
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
-        """Return the units, and the file with their translations."""
+        """Return the units, with a `render` that writes the file with their translations."""
         return Parsed(self.units, lambda: join_tokens(self.tokens), metadata)
 
 

@@ -88,7 +88,7 @@ class Api:
         return detect_languages(text)
 
     async def translate(self, fields: Mapping[str, Any]) -> schema.Translated:
-        """POST /translate: translate a text or a list; RequestError 413 if it is too large."""
+        """POST /translate: translate a text or list `q`; RequestError if too large or wrong."""
         request = schema.Translate.of(fields, self._limits.max_alternatives)
         texts, batch_limit = request.texts, self._limits.batch_limit
         if len(texts) > batch_limit:
@@ -241,6 +241,7 @@ class Api:
         """POST /inspect: return a text by sentences, with words, alignment and probabilities.
 
         Only the first sentences have these numbers: MAX_INSPECTED, MAX_MAPPED with attention maps.
+        RequestError or UserError for wrong fields.
         """
         request = schema.Inspect.of(fields)
         max_inspected = MAX_MAPPED if request.attention else MAX_INSPECTED
@@ -268,7 +269,7 @@ class Api:
         return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: return the words that may follow `prefix`, the ids of pieces."""
+        """POST /alternatives: return words that may follow `prefix`, piece ids; or RequestError."""
         request = schema.Alternatives.of(fields)
         langs = self._direction(request)
         words = await self._service.alternatives(request.q, langs, request.prefix)

@@ -99,7 +99,7 @@ class RequestFields(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], max_alternatives: int = 0) -> Self:
-        """Return the fields, checked; RequestError 400 for the first one missing or wrong."""
+        """Return checked fields, `alternatives` up to `max_alternatives`; or RequestError 400."""
         try:
             return cls.model_validate(fields, context=max_alternatives)
         except ValidationError as invalid:

@@ -112,7 +112,7 @@ class Service:
     async def translate_passages(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
     ) -> TranslatedPassages:
-        """Return passages translated, their markup in place, and warnings; raise as `translate`."""
+        """Return passages translated, markup in place, and warnings; RequestError or UserError."""
         return await translate_passages(
             passages,
             lambda texts: self.translate(texts, langs, options=options),
@@ -164,7 +164,7 @@ class Service:
     async def alternatives(
         self, sentence: str, langs: Direction, prefix: Sequence[int]
     ) -> list[Alternative]:
-        """Return the words that may follow `prefix`, likeliest first; raise as `continue_after`."""
+        """Return the words that may follow `prefix`, likeliest first; RequestError or UserError."""
         words: list[Alternative]
         words = await self._submit_prefix("alternatives", sentence, langs, prefix)
         return words
@@ -196,7 +196,7 @@ class Service:
         return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
 
     def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[TranslatedSegment]:
-        """Align sentences; one that is too long for the model is only translated."""
+        """Align sentences, behind a prefix if any; one too long for the model is translated."""
         translator = self.directions.unguarded(langs)
         whole = [item.sentence for item in items if not item.prefix]
         translated = self.directions.translator(langs).translate_segments(whole, self._decode)

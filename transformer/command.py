@@ -348,7 +348,7 @@ def _truncate_partial_line(file: IO[bytes]) -> tuple[int, str]:
 
 
 def warn(message: str, write: Callable[..., object] = print) -> None:
-    """Print one line on standard error; ignore an error while writing it."""
+    """Print one line on standard error, by `write`; ignore an error while writing it."""
     with contextlib.suppress(OSError):
         write(" ".join(message.splitlines()), file=sys.stderr)
 

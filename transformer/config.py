@@ -21,7 +21,7 @@ SentencePair = tuple[str, str]  # source and target text
 
 
 def source_tags(langs: Iterable[str]) -> tuple[str, ...]:
-    """Return the control pieces of a source: target languages, and the mark of back-translation."""
+    """Return the control pieces that begin a source: <2LANG> of each target language, and <bt>."""
     return (*(target_tag(lang) for lang in sorted(langs)), BACK_TRANSLATED)
 
 

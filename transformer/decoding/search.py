@@ -147,7 +147,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Search greedily from each of the `number` likeliest tokens after `prefix`; best first."""
+    """Search greedily from each of the `number` likeliest tokens after `prefix`: (1, S) -> list."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)

@@ -33,7 +33,7 @@ INITIALIZERS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """A loaded model, its tokeniser; of several `directions` a source's first piece names one."""
+    """A loaded model and tokeniser; of several `directions` a source's first piece names one."""
 
     model: Transformer
     tokenizer: Tokenizer

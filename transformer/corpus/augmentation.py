@@ -26,7 +26,7 @@ def derive_seed(*numbers: int) -> int:
 def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
-    """Draw another segmentation, by P^`alpha`; return `ids` if it has `max_len` pieces or more."""
+    """Draw another segmentation, by probability^`alpha`; return `ids` if not below `max_len`."""
     tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids

@@ -234,7 +234,7 @@ def sample_noise_share(config: NoiseConfig, rng: random.Random) -> float:
 
 
 def sample_pair_noise(config: NoiseConfig, share: float, rng: random.Random) -> list[Transform]:
-    """Sample the transforms of one pair, in order, in a batch with `share` of `sample_noise_share`.
+    """Sample the transforms of one pair, in order; `share` is what `sample_noise_share` returned.
 
     Who leaves out accents often leaves out capitals, too: every other time one random number
     decides on all omissions. The rate of each over all batches is that of the settings.

@@ -232,7 +232,7 @@ def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
 
 
 def _read_moses(paths: tuple[Path, Path], bad_rows: BadRows) -> Pairs:
-    """Read two files line by line; a different number of lines is a UserError."""
+    """Read two files line by line; UserError if one ends first; bad lines may go to `bad_rows`."""
     lines = itertools.zip_longest(*(iter_lines(path, bad_rows) for path in paths))
     for number, (src, tgt) in enumerate(lines, 1):
         if src is None or tgt is None:

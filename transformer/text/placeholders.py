@@ -34,7 +34,7 @@ class ProtectedSpan(NamedTuple):
 
 
 def slot(number: int) -> str:
-    """Return the character that stands for the n-th kept token; past `SLOTS`, one never written."""
+    """Return the character that stands for kept token `number`; past SLOTS, one never written."""
     return chr(ord(SLOTS[0]) + number)
 
 
@@ -66,7 +66,7 @@ def restore_slots(text: str, originals: Sequence[str]) -> str:
 
 
 def _trim_url(text: str, start: int, end: int) -> int:
-    """Return the end without the punctuation of the sentence or a bracket opened before the URL."""
+    """Return the end of the URL at start...end, less final punctuation and unopened brackets."""
     opened = {
         c: text.count(o, start, end) - text.count(c, start, end) for c, o in _BRACKETS.items()
     }

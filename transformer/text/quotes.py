@@ -71,7 +71,7 @@ def has_mismatched_quotes(source: str, output: str) -> bool:
 
 
 def _dash_range(source: str, quotes: list[Quote]) -> tuple[int, int]:
-    """Return the fewest and the most dashes that a Spanish translation of a dialogue can have.
+    """Return the fewest and the most dashes that a Spanish dialogue of the source's quotes has.
 
     —So —said Ann—, and so. Words that begin with a capital may be a sentence of their own.
     """

@@ -183,7 +183,7 @@ class GuardedTranslator(TextTranslator):
         return sorted([*found, *runs])
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
-        """Return the first input to try: the sentence, with slots for its protected tokens.
+        """Return the first input to try: the sentence, with slots (characters) for kept tokens.
 
         If the model cannot pass those or has nothing else to do: the texts between, each alone.
         """

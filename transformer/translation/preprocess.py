@@ -81,7 +81,7 @@ class SourceSentence:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """A sentence's parts, to translate or kept (True), and the originals that slots stand for."""
+    """A sentence's parts, to translate or kept (True), and what slots (characters) stand for."""
 
     sentence: SourceSentence
     parts: tuple[Part, ...]
@@ -113,7 +113,7 @@ class ModelInput:
         return self.sentence.prefix + text + self.sentence.suffix
 
     def _restore_spaces(self, text: str, output: str) -> str:
-        """Return `output` with the spaces between slots and words that its source `text` has."""
+        """Return `output` with the spaces between slots (stand-ins) and words that `text` has."""
         for number, original in enumerate(self.originals):
             c = slot(number)
             if original[0].isalpha() and not re.search(rf"[^\W\d_]{c}", text):
@@ -242,7 +242,7 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
-    """Return an input with the sentence as one text, kept tokens as slots if the model has any."""
+    """Return an input with the sentence as one text, kept tokens as slots (characters), if any."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
     texts, originals, glued = list[str](), list[str](), _slots_before_words(sentence.parts)
@@ -303,7 +303,7 @@ def is_all_terms(sentence: SourceSentence) -> bool:
 
 
 class TermPlace(NamedTuple):
-    """The place of a term's words in a text, the slot that stands for it, and its target."""
+    """A term's place in a text, the slot (a character) that stands for it, and its target."""
 
     start: int
     end: int

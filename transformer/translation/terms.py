@@ -84,7 +84,7 @@ def _candidate(
     found: Hypothesis,
     places: Sequence[TermPlace],
 ) -> Candidate:
-    """Return the translation `found` of a piece (text, ids), with the slots of `places`."""
+    """Return the translation `found` of a piece (text, ids), with slots for terms at `places`."""
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
@@ -102,7 +102,7 @@ def place_terms(
     words: tuple[Sequence[str], Sequence[str]],
     weights: Sequence[Sequence[float]],
 ) -> str:
-    """Put the slots of terms into the translation of (source, translation).
+    """Put slots, characters that stand for terms, into the translation of (source, translation).
 
     `words` are those of the two, `weights` (T, S) their attention. Where the model wrote a term's
     target itself, the slot takes its place. The translation stays as it is if words are not found

@@ -260,7 +260,7 @@ class Reporter:
         return state
 
     def finish(self, state: TrainingState, averaged: Transformer) -> TrainingState:
-        """Validate the last weights and the mean of the last checkpoints; keep and log the best."""
+        """Validate last weights and the mean of checkpoints, keep the best; return last state."""
         if state.validated != state.step:
             state = self.validate(state, averaged)
         single, folder = state, self.folder  # before a mean is tried

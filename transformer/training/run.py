@@ -265,7 +265,7 @@ class RunFolder:
         return state if latest_version(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
-        """Read weights and state of a checkpoint of this run, and the moments of a resumable one.
+        """Return weights, state and, if it can be resumed, the moments of a checkpoint of this run.
 
         Raises UserError if it has another model or vocabulary.
         """

@@ -226,7 +226,7 @@ def _train(
     request: TrainRequest, model: ModelConfig, initial: Checkpoint | None, data: PreparedCorpus,
     dev: Sequence[SentencePair], accelerator: Accelerator, reserve: Callable[[], float] | None,
 ) -> TrainResult:  # fmt: skip
-    """Train on a prepared corpus, from `initial` if given, in a locked folder; evaluate, draw."""
+    """Train on prepared data in a locked folder, from `initial` if given; evaluate, draw curves."""
     is_main = accelerator.is_main_process
     model = dataclasses.replace(model, vocab_size=data.tokenizer.vocab_size)
     saved = read_json(request.output / RUN) if (request.output / RUN).exists() else None

@@ -18,7 +18,7 @@ SAMPLE = 1000  # passages by which the language of a file is recognised
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to translate, the one to write (None: standard output), and its known suffix."""
+    """A file to translate, the one to write (None: standard output), and its format's suffix."""
 
     source: Path
     target: Path | None

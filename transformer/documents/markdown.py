@@ -56,7 +56,7 @@ _BLOCK = re.compile(r"(?m)^([-+*#>]+|\d{1,9})(?=[.)]?\s)")  # no space ahead: a 
 
 
 def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
-    """Parse syntax of other dialects, which stays, as a rule of markdown-it: False without any."""
+    """Parse syntax of other dialects, which stays; return False if none (a markdown-it rule)."""
     match = _SIGNS.match(state.src, state.pos)
     if match is None:
         return False

@@ -86,7 +86,7 @@ def _archive(name: re.Pattern[str], parse: BytesParser, needs: str) -> BytesPars
 
 
 def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, bytes]]:
-    """Return the members of an archive; UserError if it is too large, locked or odd."""
+    """Return the (entry, content) of an archive; UserError if it is too large, locked or odd."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
         size = sum(entry.file_size for entry in entries)

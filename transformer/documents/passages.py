@@ -218,7 +218,7 @@ def resolve_target(source: str, target: str, options: Options) -> str:
 
 
 class InlineContent(Generic[T]):
-    """A passage of plain and marked parts and placeholders; its translation becomes such parts."""
+    """A passage made of (text or None, whether marked, part), and its translation as parts."""
 
     def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
         """Join `parts`: (text or None for a placeholder, whether marked, object of the format)."""

@@ -82,7 +82,7 @@ class Api:
         }
 
     async def detect(self, fields: Mapping[str, Any]) -> list[schema.Detected]:
-        """POST /detect: return the languages of text `q`, likeliest first; RequestError if long."""
+        """POST /detect: return the languages of `q`, likeliest first; RequestError if too long."""
         text = schema.Detect.of(fields).q
         _check_size([text], self._limits.char_limit)
         return detect_languages(text)

@@ -77,7 +77,7 @@ def _next_token(
     model: Transformer, read: tuple[Tensor, Tensor], state: DecoderState, may_go_on: Tensor, *,
     scored: bool, no_repeat: int,
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
-    """Return the likeliest next token, its log-probability (0 if not `scored`), and the new state.
+    """Return the likeliest next token, its log-probability if `scored`, and the new state.
 
     `read` is a pair: the tokens that the model has not read yet, and all tokens so far. A row that
     may not go on gets the end mark. A token that would repeat an n-gram of length `no_repeat` is
@@ -147,7 +147,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Search greedily from each of the `number` likeliest tokens after `prefix`: (1, S) -> list."""
+    """Search greedily from the `number` likeliest tokens after `prefix`: (1, S) -> best first."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
@@ -215,8 +215,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` of `beam_size` hypotheses for each sentence: (B, S) -> B lists.
 
-    All begin with `prefix`. The search for a sentence ends when N hypotheses are finished (Wu et
-    al. 2016, section 7).
+    All begin with `prefix`; a sentence's search ends at N finished ones (Wu et al. 2016, sec. 7).
     """
     size = config.beam_size
     limits = length_limits(model, src, config.max_ratio, len(prefix))  # (B,)
@@ -250,7 +249,7 @@ def search(
     """Return the hypotheses of each row, best first: (B, S) -> B lists.
 
     The search is greedy with one beam, and after each of the `branches` likeliest next tokens if
-    that is not 0. ValueError for a `prefix` that is too long for the model.
+    that is not 0. ValueError for a source or a `prefix` that is too long for the model.
     """
     if len(prefix) + 2 > model.config.max_len:
         raise ValueError(

@@ -74,8 +74,7 @@ def join_pairs(
 ) -> list[IdPair]:
     """Join each n consecutive pairs of equal direction tags, but none to `max_len` pieces or more.
 
-    Pairs whose indices are `excluded` stay single: they have slots, stand-ins for what is copied,
-    which must not occur twice.
+    Pairs whose indices are `excluded` stay single: their slots (stand-ins) must not occur twice.
     """
     single = set(excluded)
     by_tags: dict[tuple[int, ...], list[IdPair]] = {}

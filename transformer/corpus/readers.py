@@ -351,8 +351,7 @@ def read_pairs(
 
     A spec is a .parquet, .jsonl, .tsv, .csv or .tmx file, a Moses pair (`corpus.es,corpus.en`, or
     `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. With a list `bad_rows`, a row that
-    is no pair is skipped and noted there. `config` may name columns and let swapped sides be
-    exchanged.
+    is no pair is skipped and noted there. `config` may name columns or exchange swapped sides.
     """
     langs = (src_lang, tgt_lang)
     suffix = Path(spec.removesuffix(".gz")).suffix

@@ -71,8 +71,7 @@ class ClockTime:
 
     Known or not is the half of the day, which `has_am_pm` says, `has_h` (22 h) or the next time
     (`inherits_am_pm`: 4 to 6 p.m.). `is_uncertain`: it may be something else (at 5);
-    `is_malformed`: no such time is written (22 p.m.); `is_bare_number`: nothing tells that it is
-    one.
+    `is_malformed`: no time is written so (22 p.m.); `is_bare_number`: nothing shows that it is one.
     """
 
     start: int

@@ -260,7 +260,7 @@ class Reporter:
         return state
 
     def finish(self, state: TrainingState, averaged: Transformer) -> TrainingState:
-        """Validate last weights and the mean of checkpoints, keep the best; return last state."""
+        """Validate the last weights and a mean of checkpoints, keep the best; return the state."""
         if state.validated != state.step:
             state = self.validate(state, averaged)
         single, folder = state, self.folder  # before a mean is tried

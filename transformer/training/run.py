@@ -153,7 +153,7 @@ def model_card(
 ) -> str:  # fmt: skip
     """Return the README of a checkpoint, in Markdown: what it is and how it was trained.
 
-    `report` is that of its corpus, `facts` are further rows of the table.
+    `report` is that of its corpus, `facts` are the rows on how it was trained.
     """
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}

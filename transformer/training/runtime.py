@@ -34,7 +34,7 @@ def has_fast_bfloat16(device: torch.device) -> bool:
 def attention_kernel(
     device: torch.device, precision: str
 ) -> contextlib.AbstractContextManager[None]:
-    """Return a context with fast kernels of `scaled_dot_product_attention` for "bf16" or "no".
+    """Return a context with the fastest attention kernels for a device and "bf16" or "no".
 
     On a CPU the fused kernel has a slow backward pass in bfloat16, so the unfused one is used, and
     computes in bfloat16 too: by default it converts its input to float32, at half the speed. On a

@@ -198,8 +198,7 @@ class _Reader:
     ) -> tuple[int, int]:
         """Return `place`, an index of `nodes`, and `stop`, one of the text, behind arguments.
 
-        They are the groups and brackets behind a macro; with `is_title` groups are read, else they
-        stay.
+        They are the groups and brackets behind a macro; with `is_title` groups are read, not kept.
         """
         while place < len(nodes) and nodes[place].pos <= stop:
             node = nodes[place]

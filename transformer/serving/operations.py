@@ -40,8 +40,7 @@ INSPECTED: dict[str, Any] = {
 class Operation:
     """An operation of the API: its summary, type of fields and of a JSON answer, examples of both.
 
-    `media_type` is that of the answer, `field_types` are those of the fields; `command` is for a
-    shell.
+    `media_type` is of the answer, `field_types` are of the fields; `command` is for a shell.
     """
 
     summary: str

@@ -147,7 +147,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = types.MappingProxyType({
 class ColumnConfig:
     """Which columns of a table hold source and target, where its header does not say so.
 
-    ValueError unless `columns` are none or two different names; `swap` is for training.
+    ValueError unless `columns` are none or two different names.
     """
 
     columns: tuple[str, ...] = option(

@@ -172,7 +172,7 @@ def quantize_rows(weight: Array) -> tuple[Array, Array]:
 
 
 def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
-    """Map a file into memory; return the map and its tensors by name; OSError or ValueError."""
+    """Map a file; return the map and its tensors by name; OSError or ValueError if that fails."""
     with open_regular(path) as file:
         try:
             with safetensors.safe_open(path, "numpy"):  # checks the header

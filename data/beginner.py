@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.corpus.extract_phrases import ITERATIONS, cooccurrences, em_step, to_ids
+from scripts.corpus.model1 import ITERATIONS, cooccurrences, em_step, to_ids
 from transformer.config import SentencePair
 from transformer.corpus.cleaning import dedup_text, text_hash
 from transformer.corpus.readers import read_pairs, write_tsv

@@ -18,14 +18,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from scripts.corpus.back_translate import find_files
-from scripts.corpus.lexicon import read_entries
 from transformer.command import Parser, run_command
-from transformer.config import UserError
-from transformer.corpus.readers import TEXT_SUFFIXES, read_pairs, read_texts, tsv_path, write_tsv
+from transformer.config import SentencePair, UserError
+from transformer.corpus.cleaning import normalize
+from transformer.corpus.readers import (
+    TEXT_SUFFIXES,
+    iter_lines,
+    read_pairs,
+    read_texts,
+    tsv_path,
+    write_tsv,
+)
 from transformer.text import spelling
 
 PAIR_ENDINGS = (".tsv", ".parquet", ".gz")
 MIN_LETTERS = 4  # of a word: shorter ones are abbreviations and names mostly
+
+
+def read_entries(path: Path) -> Iterator[SentencePair]:
+    """Yield the entries of a dictionary; a line without its two columns is a UserError."""
+    for number, line in enumerate(iter_lines(path), 1):
+        cells = [normalize(cell) for cell in line.split("\t")]
+        if len(cells) != 2 or not all(cells):
+            raise UserError(f"{path}, line {number}: expected a word, a tab, its translation")
+        yield cells[0], cells[1]
 
 
 def plural(noun: str, lang: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts.corpus import back_translate, rare_terms
+from transformer.config import UserError
 from transformer.corpus.readers import read_pairs
 
 TEXT = ["Hubo rachas de viento.", "Una racha de viento abrió la puerta.", "El embalse está vacío."]
@@ -51,6 +52,13 @@ def test_taken_are_rare_nouns_that_dictionaries_agree_on(tmp_path: Path) -> None
     assert "vaso|vasos\tglass|glasses\n" in one  # four times in the pairs are fewer than five
     assert "embalse" not in one  # one dictionary each for two translations
     assert "abrir" not in one  # no noun, and not in the text
+
+
+@pytest.mark.parametrize("line", ["palabra", "palabra\t", "una\tdos\ttres"])
+def test_a_line_that_is_no_entry_is_an_error_that_names_it(tmp_path: Path, line: str) -> None:
+    entries = file(tmp_path / "words.tsv", "sí\tyes", line)
+    with pytest.raises(UserError, match=r"words\.tsv, line 2: expected a word"):
+        [*rare_terms.read_entries(Path(entries))]
 
 
 def test_the_model_says_the_terms_in_texts_that_hold_them(tmp_path: Path) -> None:

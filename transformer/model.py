@@ -24,7 +24,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ModelConfig
 
 
 def pad(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
-    """Pad rows of ids on the right to one length, a multiple of `multiple`: -> (B, L)."""
+    """Pad rows of ids with PAD_ID behind, to a multiple of `multiple`: -> (B, L), int64."""
     length = -(-max(len(row) for row in rows) // multiple) * multiple
     table = np.full((len(rows), length), PAD_ID, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
@@ -43,7 +43,7 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
 
 def causal_mask(n_queries: int, n_keys: int, device: torch.device | None = None) -> Tensor:
-    """Return the mask that hides later tokens from earlier ones: -> (Q, K).
+    """Return the mask that hides later tokens from earlier ones: -> (Q, K), False where hidden.
 
     The last query may attend to every key, each query before it to one key less. With more keys
     than queries, the first keys belong to tokens that were decoded in earlier steps.
@@ -54,7 +54,8 @@ def causal_mask(n_queries: int, n_keys: int, device: torch.device | None = None)
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """Compute softmax(Q K^T / sqrt(C)) (eq. 1): (..., Q, C), (..., K, C) -> (..., Q, K).
 
-    A masked key gets weight exactly 0, since exp(-inf) is 0.
+    A key where `mask`, which broadcasts to (..., Q, K), is False gets weight exactly 0, since
+    exp(-inf) is 0; a query without any other key gets NaN.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # (..., Q, K)
     if mask is not None:
@@ -79,7 +80,7 @@ class KV:
 
 
 class MultiHeadAttention(nn.Module):
-    """H attention heads in parallel, each on its own C channels (section 3.2.2)."""
+    """H attention heads in parallel, each on its own C = D / H channels (section 3.2.2)."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
@@ -102,7 +103,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """Attend from each position of `x` to the keys: (B, Q, D), 2 x (B, H, K, C) -> (B, Q, D).
 
-        `causal` applies the causal mask without building it as a tensor.
+        `mask` broadcasts to (B, H, Q, K), True where a query may attend. `causal`, only without it
+        and with Q = K, applies the causal mask without building it as a tensor.
         """
         query = self._split(self.query(x))  # (B, H, Q, C)
         heads = F.scaled_dot_product_attention(
@@ -141,7 +143,7 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Return the encodings of the positions start ... start + length - 1: -> (L, D)."""
+        """Return encodings of `length` positions from `start`, none past the table: -> (L, D)."""
         return self.table[start : start + length]
 
 
@@ -153,7 +155,7 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Return the encodings of the positions start ... start + length - 1: -> (L, D)."""
+        """Return encodings of `length` positions from `start`, none past the table: -> (L, D)."""
         return self.table[start : start + length]
 
 

@@ -85,8 +85,8 @@ def bars(
 ) -> str:
     """Return an SVG with a group of bars for each label, one bar of it for each series.
 
-    The intervals, where given, are the (low, high) ends of the error bars; None draws none.
-    UserError without matplotlib.
+    By name, `series` has a value for each label, and `intervals` the (low, high) values where the
+    error bars of some series end; (None, None) draws none. UserError without matplotlib.
     """
     width = 0.8 / len(series)
 

@@ -133,7 +133,7 @@ class Api:
         return [results[i] for i in range(len(directions))]
 
     def _glossary(self, rows: schema.GlossaryRows) -> Glossary | None:
-        """Return the glossary of `rows`, or None; RequestError if too long, UserError if bad."""
+        """Return a glossary, None of no rows; RequestError above the limit, UserError if bad."""
         if not rows:
             return None
         glossary = parse_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
@@ -287,7 +287,7 @@ class Api:
 
 
 def _beginning(passages: Iterable[Passage]) -> str:
-    """Return as much text as is needed to detect its language."""
+    """Return the first passages as one text, until it has DETECT_CHARS characters or more."""
     text = ""
     for passage in passages:
         text += f"{passage.text} "
@@ -317,7 +317,7 @@ def _candidate(text: str) -> Candidate:
 
 
 def _safe_name(name: str) -> tuple[str, str]:
-    """Return stem and suffix of an uploaded file's name, without path and unsafe characters."""
+    """Split an upload's name into a safe stem, or "file", and its suffix in lower case: ".txt"."""
     last = re.split(r"[/\\]", name)[-1]
     path = PurePosixPath(re.sub(r"[\x00-\x1f\x7f\"<>|:*?]", "", last)[:200] or "file")
     return path.stem.lstrip(".") or "file", path.suffix.lower()

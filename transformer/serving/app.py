@@ -126,7 +126,7 @@ def _route_name(path: str) -> str:
 
 
 async def _release_memory(api: Api) -> None:
-    """Return memory that no request needs any more to the system, from time to time."""
+    """Free what `api` holds idle, and return memory to the system, forever at intervals."""
     while True:
         await asyncio.sleep(RELEASE_INTERVAL)
         api.release_idle()
@@ -155,7 +155,7 @@ class IncrementalJSONResponse(JSONResponse):
 
 
 def _array_rows(array: Any) -> list[Any]:
-    """Return an array's rows, or the numbers of one row: an encoder needs no more at a time."""
+    """Encode a numpy array for JSON: return its rows as arrays, or one row's rounded numbers."""
     return [*array] if array.ndim > 1 else [round(number, 3) for number in array.tolist()]
 
 
@@ -179,7 +179,7 @@ async def _redirect_to_tour(request: Request) -> Response:
 
 
 def preferred_language(header: str) -> str:
-    """Return the language that an Accept-Language header prefers (RFC 9110); else English."""
+    """Return "es" or "en", as an Accept-Language header prefers (RFC 9110); "en" for neither."""
     pattern = r"(?:^|,)\s*(en|es)\b[^,;]*(?:;\s*q=([01](?:\.\d{0,3})?))?"
     ranges: list[tuple[str, str]] = re.findall(pattern, header.lower())
     return max([("en", "0"), *ranges], key=lambda match: float(match[1] or 1))[0]

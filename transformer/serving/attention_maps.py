@@ -28,7 +28,11 @@ KINDS = ("encoder", "decoder", "cross")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedTranslation(AlignedTranslation):
-    """A translation with the fields of `Trace`: maps as arrays, steps as (piece, probability)."""
+    """A translation with the fields of `explain.trace.Trace`, its maps as numpy arrays.
+
+    `steps` has the likeliest (piece, probability) of each target piece. The maps are (layers,
+    heads, rows, columns): of source pieces, target pieces, and in `cross` target by source pieces.
+    """
 
     steps: Sequence[Sequence[tuple[str, float]]]
     encoder: Any
@@ -83,7 +87,7 @@ def _load(
 
 
 def _reply(job: bytes) -> Mapping[str, Any] | UserError:
-    """Return the fields of a `TracedTranslation`, or why there is none."""
+    """Return the fields of a `TracedTranslation`, or the error; `job` is pickled by `trace`."""
     from transformer.explain.trace import trace  # and with it torch
 
     models, langs, *arguments = pickle.loads(job)
@@ -97,7 +101,7 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
 
 
 def main(connection: Connection) -> None:
-    """Answer jobs until the other side closes or is silent."""
+    """Send the pickled `_reply` to each job, until the other side closes or idles a minute."""
     import torch
 
     torch.set_num_threads(1)  # a sentence is small: on a busy machine two wait for each other

@@ -75,7 +75,7 @@ def new_api_key(path: Path, per_minute: int) -> str:
 def rate_key(address: str) -> str:
     """Return the key by which requests of an address are counted.
 
-    An IPv6 address counts as its /64 network, which one client has whole.
+    An IPv6 address counts as its /64 network, which one client has whole; any other, as itself.
     """
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])

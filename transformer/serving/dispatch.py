@@ -34,7 +34,7 @@ class Dispatcher:
     async def dispatch(
         self, request: Request, answer: Answer, patience: float = 1, is_slow: bool = False
     ) -> Response:
-        """Call `answer` with the request and its fields; return the response.
+        """Return the response of the coroutine function `answer` to the request and its fields.
 
         It has `patience` times the timeout and is cancelled when the client goes. With `is_slow`,
         or if the request is large or has HTML, it runs in another thread, on a loop of the pool, so
@@ -94,7 +94,7 @@ class EventLoopPool:
         self._n_running: dict[asyncio.AbstractEventLoop, int] = {}
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return the coroutine's result; cancelling the call cancels it. Call it from one loop."""
+        """Await a coroutine in the pool, cancelled with the call; always call from one loop."""
         if not self._n_running:
             self._start()
         loop = min(self._n_running, key=lambda other: self._n_running[other])
@@ -113,7 +113,7 @@ class EventLoopPool:
             self._n_running[loop] = 0
 
     def close(self) -> None:
-        """End the threads."""
+        """Tell the threads to end, and abandon the coroutines that still run."""
         for loop in self._n_running:
             loop.call_soon_threadsafe(loop.stop)
         self._n_running.clear()

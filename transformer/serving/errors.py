@@ -48,7 +48,9 @@ def is_out_of_files(error: object) -> bool:
 def error_response(error: Exception) -> JSONResponse:
     """Return the JSON answer to an exception: one line, and `Retry-After` where a retry may help.
 
-    A defect is logged with its place and answered without details: its message may hold text.
+    The status is that of the error, 400 for a UserError, 499 if the client has gone, 503 without
+    file descriptors, and 500 for a defect, which is logged with its place and answered without
+    details: its message may hold text.
     """
     retry_after = None
     match error:

@@ -52,7 +52,8 @@ class RequestMiddleware:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on and its answer back, with HEADERS and in chunks; count and log it.
 
-        A request that is too large is answered with 413 or 503, an exception as `error_response`.
+        A body above `max_bytes` is answered with 413, with 503 while all bodies together exceed
+        MAX_HELD, an exception as `error_response` does.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -118,7 +119,7 @@ class ProxyMiddleware(ProxyHeadersMiddleware):
         self._has_proxies = bool(trusted_hosts)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Set `own_host` in the scope of a request, and pass it on."""
+        """Set `own_host` in a request's scope, apply a trusted proxy's headers, and pass it on."""
         if scope["type"] == "http":
             host = ""
             if self._has_proxies and scope["client"] and scope["client"][0] in self.trusted_hosts:

@@ -38,9 +38,10 @@ INSPECTED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the API: its summary, type of fields and of a JSON answer, examples of both.
+    """An operation of the API: its summary, type of fields, if it takes any, and of a JSON answer.
 
-    `media_type` is of the answer, `field_types` are of the fields; `command` is for a shell.
+    `examples` are (fields, answer) by title. `media_type` is that of the answer, `field_types` are
+    media types of the fields; `command`, if any, describes it by a shell command.
     """
 
     summary: str

@@ -17,7 +17,10 @@ _TEXT_FIELD = re.compile(r"q(?:\[\d*\])?")  # of one text or, as PHP sends it, o
 
 
 async def parse_fields(request: Request) -> Mapping[str, Any]:
-    """Return the fields of a request by name; RequestError 400 for a body that is not sound."""
+    """Return the fields of a JSON body, or else of the query and a form, which overrides it.
+
+    A file is an `Upload`. RequestError or HTTPException 400 for a body that is not sound.
+    """
     media_type = request.headers.get("content-type", "")
     if "json" in media_type:
         return _parse_json(await request.body())
@@ -36,7 +39,7 @@ async def parse_fields(request: Request) -> Mapping[str, Any]:
 
 
 def parse_query(request: Request) -> dict[str, Any]:
-    """Return the fields in the query of a request's URL; RequestError 400 if it is not UTF-8."""
+    """Return the fields of a URL's query as `_group_fields` does; RequestError 400 if not UTF-8."""
     return _group_fields(_parse_form(request.scope["query_string"]))
 
 
@@ -56,7 +59,7 @@ def _parse_form(body: bytes) -> list[tuple[str, str]]:
 
 
 def _group_fields(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return fields by name; several texts, or a JSON list of them, become the list `q`."""
+    """Return fields by name, the last of each; repeated q, q[], q[0] or a JSON list: a list `q`."""
     fields, texts = dict[str, Any](), list[Any]()
     is_list = False
     for name, value in pairs:
@@ -104,7 +107,7 @@ def _parse_json(body: bytes) -> dict[str, Any]:
 
 
 def _check_unicode(values: Sequence[Any]) -> None:
-    """Raise RequestError 400 for half a surrogate pair, which no UTF-8 can hold."""
+    """Raise RequestError 400 if a string among `values` has half a surrogate pair: no UTF-8."""
     try:
         for value in values:
             if isinstance(value, str):

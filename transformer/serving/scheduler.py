@@ -137,7 +137,7 @@ class Scheduler:
             )
 
     def _next_batch(self) -> tuple[Hashable, _Batch]:
-        """Take an item of each job of a key, then a second, up to the budget; return key, items."""
+        """Take the next batch, with the lock held: its key, and (job, index, item) of each."""
         key = next(iter(self._jobs))
         jobs = self._jobs.pop(key)
         batch: _Batch = []

@@ -39,7 +39,7 @@ class Upload:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """The end of the error message for a field that breaks its rule: "expected NAME ..."."""
+    """How "expected NAME ..." ends for a field that breaks its rule; {} is `max_alternatives`."""
 
     text: str
 
@@ -84,7 +84,7 @@ GlossaryField = Annotated[
 
 
 class RequestFields(BaseModel):
-    """The fields of a request."""
+    """The fields of a request, described by their types: `Texts`, `SourceLang`, ..."""
 
     api_key: Annotated[
         Any,
@@ -113,7 +113,7 @@ class RequestFields(BaseModel):
 
 
 class Translate(RequestFields):
-    """Texts to translate."""
+    """Texts to translate; `alternatives` come besides the best translation of each."""
 
     q: Texts
     source: SourceLang
@@ -147,7 +147,7 @@ class Detect(RequestFields):
 
 
 class TranslateFile(RequestFields):
-    """A file to translate."""
+    """A file to translate; `format` replaces its suffix: srt, or txt to go by lines."""
 
     file: Annotated[InstanceOf[Upload], WithJsonSchema({"type": "string", "format": "binary"})]
     source: SourceLang
@@ -209,7 +209,10 @@ class Detected(TypedDict):
 
 
 class Translated(TypedDict, total=False):
-    """Translations: lists, in order, if `q` was a list."""
+    """Translations: lists, in order, if `q` was a list.
+
+    `detectedLanguage` is there with source "auto", `alternatives` if wanted, `warnings` if any.
+    """
 
     translatedText: Required[str | list[str]]
     detectedLanguage: Detected | list[Detected]
@@ -238,7 +241,11 @@ class Direction(TypedDict):
 
 
 class Settings(TypedDict):
-    """The limits and languages of the server, for a page."""
+    """The limits and languages of the server, for a page.
+
+    `apiKeys` and `keyRequired` are true if it wants keys, `charLimit` counts characters of a
+    request, `frontendTimeout` milliseconds; `language` is the first direction of `model`, a name.
+    """
 
     apiKeys: bool
     keyRequired: bool
@@ -254,7 +261,7 @@ class Settings(TypedDict):
 
 
 class Health(TypedDict):
-    """The state of the server."""
+    """The state of the server: ok."""
 
     status: str
 
@@ -272,7 +279,11 @@ Numbers = list[list[float]]
 
 
 class Part(TypedDict, total=False):
-    """A sentence of a text, or what stands between two; a sentence may have numbers."""
+    """A sentence of a text, or what stands between two, which has the required fields only.
+
+    An inspected sentence has those up to `alignment`, with attention maps all. The rows of the
+    maps are the pieces that attend, of `cross` target pieces; columns those attended to.
+    """
 
     source: Required[str]
     target: Required[str]

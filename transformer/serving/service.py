@@ -73,7 +73,7 @@ class Service:
         )
 
     def start(self) -> None:
-        """Load the models and the tables of the languages, then start the scheduler."""
+        """Load models and tables, UserError if one fails; start the scheduler. Call it once."""
         detect("No.")
         for langs in self.directions.available:
             self.directions.translator(langs).translate(["No."])
@@ -96,7 +96,10 @@ class Service:
         n_best: int = 1,
         options: TextOptions = DEFAULT_OPTIONS,
     ) -> list[Translation]:
-        """Return a translation of each text; raise QueueFull, SchedulerStopped or UserError."""
+        """Return a translation of each text, with up to `n_best` candidates.
+
+        QueueFull or SchedulerStopped; UserError for a direction that is not served.
+        """
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best
         )

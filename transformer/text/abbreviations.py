@@ -100,7 +100,7 @@ def expand_abbreviations(text: str, lang: str) -> str:
 
 
 def _expand_date(words: Mapping[str, str], found: re.Match[str]) -> str:
-    """Return, out of `words`, a day or month; in Spanish "12 mar 2024": " de marzo de 2024"."""
+    """Expand a match of `_DATES` by `words`, {"mar": "marzo"}; " mar 2024": " de marzo de 2024"."""
     short = found[found.lastgroup or 0] if found.lastgroup != "year" else found["month"]
     if found[0][0].isspace():
         return f" de {words[short]}" + (f" de {found['year']}" if found["year"] else "")
@@ -108,7 +108,7 @@ def _expand_date(words: Mapping[str, str], found: re.Match[str]) -> str:
 
 
 def _expand(words: Mapping[str, str], found: re.Match[str]) -> str:
-    """Return, out of `words`, that of an abbreviation; its dot stays where it ends the text."""
+    """Expand a match of `_PATTERNS` by `words`, {"ref": "reference"}; a final dot stays."""
     short = found[1]
     word = words.get(short) or words.get(short.lower(), short)
     if short[0].isupper():

@@ -39,13 +39,13 @@ def is_all_caps(text: str) -> bool:
 
 
 def is_title_case(text: str) -> bool:
-    """Tell whether all of 5 words or more have a capital, not only names: La Casa De Mi Madre."""
+    """Tell whether 5 words or more all have a capital, a function word too: La Casa De Mi Madre."""
     words = _capitalized_words(text, MIN_TITLE_WORDS)
     return any(word.lower() in FUNCTION_WORDS for word in words[1:])
 
 
 def may_be_title_case(text: str) -> bool:
-    """Tell whether all of 3 words or more have a capital and are no mere name: Tom Is Here."""
+    """Tell whether 3 words or more have capitals, with a final mark or one that no name has."""
     words = _capitalized_words(text, MIN_CAPITALIZED_WORDS)
     has_end = bool(words) and _END.search(text) is not None
     return has_end or any(word.lower() in NON_NAME_WORDS for word in words)

@@ -108,6 +108,7 @@ class Glossary:
     def parse(cls, text: str, name: str = "glossary") -> Self:
         """Make a glossary from a text with one row on each line; `#` begins a comment.
 
+        A row is `term|form<TAB>target|form`, or a term that stays; errors begin with `name`.
         A first row `es<TAB>en` or `en<TAB>es` names the languages of the columns: then the rows
         serve both directions. Otherwise they are from source to target, whichever is asked for.
         UserError with the line for a malformed row, and for a file of another format.
@@ -129,7 +130,7 @@ class Glossary:
 
     @classmethod
     def from_rows(cls, rows: Sequence[tuple[str, Sequence[str]]]) -> Self:
-        """Make a glossary from rows (place, columns); UserError with the place of a bad row."""
+        """Make a glossary from rows (place for the UserError, columns), as `parse` does."""
         langs = tuple(column.strip().lower() for column in rows[0][1]) if rows else ()
         has_langs = len(langs) == 2 and langs[0] != langs[1] and {*langs} <= {*LANGUAGES}
         pairs: list[tuple[str, str]] = []
@@ -143,7 +144,7 @@ class Glossary:
         return cls(tuple(dict.fromkeys(pairs)), (langs[0], langs[1]) if has_langs else None)
 
     def matcher(self, langs: Direction) -> TermMatcher:
-        """Return a matcher that finds terms of the first language and has targets in the second."""
+        """Return the matcher of a direction, with no terms if the glossary has other languages."""
         if langs not in self._matchers:
             swapped = ((target, term) for term, target in self.pairs if self.langs == langs[::-1])
             own = self.pairs if self.langs in (None, langs) else swapped
@@ -157,8 +158,8 @@ TermSource = str | Path | Glossary | Mapping[str, str | None] | Iterable[Sequenc
 def _pairs(place: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of a row: each form on the left with the one at its place on the right.
 
-    If one side has a single form, it goes with all forms of the other side. UserError with the
-    place for a malformed row.
+    `columns` are two sides, or one for both, with bars between forms. A single form goes with all
+    forms of the other side. UserError with the place for a malformed row.
     """
     if not 1 <= len(columns) <= 2:
         raise UserError(f"{place}: expected a term and its translation, got {len(columns)} columns")

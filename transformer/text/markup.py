@@ -12,7 +12,7 @@ MarkedText = list[tuple[str, int | None]]  # pieces of a text, each with its mar
 
 
 def split_at_marks(text: str, marks: Sequence[Span]) -> MarkedText:
-    """Cut a text at the edges of the spans `marks`; pieces have the index of their mark or None."""
+    """Cut a text at `marks`, spans in order and apart, into (piece, index of its mark or None)."""
     return [(piece, mark) for piece, mark in _cut(text, enumerate(marks)) if piece]
 
 
@@ -89,14 +89,15 @@ def _attention_shares(row: Sequence[float], columns: Sequence[Sequence[int]]) ->
 
 
 def _fits_edge(word: str, edge: str) -> bool:
-    """Return whether `word` may stand at the edge of a mark: a sign may only replace a sign."""
+    """Return whether `word` may be at a mark's edge: a sign only if the source's is, `edge`."""
     return any(map(str.isalnum, word)) or not edge.isalnum()
 
 
 def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:
-    """Return the span of free words that attend most to a mark; at least one if any is free.
+    """Return the span of free words with the greatest sum of `gains`, (start, end), end excluded.
 
-    `own` is the attention of each word to the mark, `gains` by how much it exceeds any other.
+    If none gains, it is the free word with most of `own`; without free words it is empty. `own` is
+    the attention of each word to the mark, `gains` by how much it exceeds any other.
     """
     best, window, start, total = 0.0, None, 0, 0.0
     for i, gain in enumerate(gains):

@@ -213,7 +213,7 @@ def is_markup(token: str) -> bool:
 
 
 def is_paired_markup(token: str) -> bool:
-    """Tell whether a token opens or closes what stands between two such tokens."""
+    """Tell whether a token opens or closes what is between two such: **, __, [b], [/b], ]]."""
     return _IS_PAIRED.fullmatch(token) is not None
 
 

@@ -34,7 +34,7 @@ class ProtectedSpan(NamedTuple):
 
 
 def slot(number: int) -> str:
-    """Return the character that stands for kept token `number`; past SLOTS, one never written."""
+    """Return the character for kept token `number`, from 0; past SLOTS, one no model writes."""
     return chr(ord(SLOTS[0]) + number)
 
 

@@ -112,7 +112,7 @@ def localize_quotes(source: str, output: str, lang: str) -> str:
 
 
 def _dialogue_to_guillemets(source: str, quotes: list[Quote], output: str) -> str:
-    """Put a Spanish dialogue, of `quotes` in the source, in guillemets if it has as many parts."""
+    """Return a dialogue, `output`, in guillemets; unchanged if `quotes` do not match its parts."""
     parts, end = list[tuple[str, bool]](), 0  # of the source, and whether each is quoted
     for quote in quotes:
         parts += [(source[end : quote.start], False), (source[quote.start : quote.end + 1], True)]

@@ -71,7 +71,7 @@ class Segment:
 
     A gap is white space, and at the beginning of a line the marks of a list: "- ", "2. ", "# ". Of
     a sentence, `kept` are spans of one word each, such as an address, and `terms` what a glossary
-    translates; with `keep_spelling`, what looks like a typo is none.
+    translates, both counted in `text`; with `keep_spelling`, what looks like a typo is none.
     """
 
     text: str
@@ -162,7 +162,7 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
 
 
 def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans; very long ones are cut, but not within one of the spans `uncut`."""
+    """Yield the spans, cut beyond MAX_SENTENCE_CHARS, but within no span of `uncut`, sorted."""
     for start, end in spans:
         first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
@@ -176,7 +176,7 @@ def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterato
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) -> bool:
-    """Return whether `match`, of `_MARK`, ends the sentence of a line that begins at `start`.
+    """Return whether `match`, of `_MARK`, ends the sentence that begins at line[start].
 
     `starter` is a pattern of words that often begin a sentence.
     """

@@ -88,7 +88,7 @@ def single_edits(word: str) -> Iterator[str]:
 
 
 def read_lists(path: Path) -> list[list[str]]:
-    """Return the lists of words in a compressed table, one a line."""
+    """Return the lists of an xz table: each line is a list of words with spaces between."""
     return [line.split() for line in lzma.decompress(path.read_bytes()).decode().split("\n")]
 
 
@@ -176,7 +176,7 @@ def strip_accents(text: str) -> str:
 
 @functools.cache
 def accented_words() -> Mapping[str, str]:
-    """Return, by the form without accents that it can replace, each accented Spanish word."""
+    """Return {"manana": "mañana"} of all Spanish words that are hardly written without accents."""
     words = ACCENTS_TABLE.read_text(encoding="utf-8").split()
     return {strip_accents(word): word for word in words}
 

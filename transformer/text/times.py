@@ -67,11 +67,12 @@ _RANGE_SEPARATOR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """text[start:end] is a time: its minute of the day, and how sure its reading is.
+    """text[start:end] is a time: its minute since midnight, as of 24 hours, and how sure it is.
 
     Known or not is the half of the day, which `has_am_pm` says, `has_h` (22 h) or the next time
     (`inherits_am_pm`: 4 to 6 p.m.). `is_uncertain`: it may be something else (at 5);
-    `is_malformed`: no time is written so (22 p.m.); `is_bare_number`: nothing shows that it is one.
+    `is_malformed`: no time is written so (22 p.m.); `is_bare_number`: nothing shows that it is one;
+    `has_no_minutes`: it is an hour alone.
     """
 
     start: int
@@ -89,7 +90,8 @@ class ClockTime:
     def matches(self, other: "ClockTime", has_part: bool) -> bool:
         """Tell whether both are one time.
 
-        With `has_part` a time without a sign of the half of the day may be of either half.
+        With `has_part`, where a text names a part of the day elsewhere, 4:00 is 16:00 unless both
+        have a known half.
         """
         if self.minute % (2 * HALF_DAY) == other.minute % (2 * HALF_DAY):
             return True

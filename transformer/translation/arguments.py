@@ -17,7 +17,7 @@ def check_texts(texts: object) -> list[str]:
 
 
 def check_text(text: object, number: int) -> str:
-    """Return `text`; if it is not a string, the TypeError names its place, `number`."""
+    """Return `text`; if it is not a string, the TypeError names its `number`, from 1."""
     if not isinstance(text, str):
         raise TypeError(f"expected a string as text {number}, got {type(text).__name__}")
     return text

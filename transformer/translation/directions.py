@@ -89,7 +89,7 @@ class Directions:
         return {**self.__dict__, "_open": {}}
 
     def select(self, directions: Iterable[Direction]) -> Self:
-        """Return a translator for some of the directions, which opens their models anew."""
+        """Return a translator for some directions, which opens models anew; KeyError for others."""
         folders = {langs: self.folders[langs] for langs in directions}
         return type(self)(
             folders, self.device, self.compute_type, guard=self.guard, glossary=self.glossary
@@ -125,7 +125,7 @@ class Directions:
         """Return the direction of each text, by its language.
 
         A text whose language is not clear has the direction of the text before it; `before` is the
-        one before the first. If there is only one direction, all texts have it.
+        one before the first, None the first available. If that is the only one, all texts have it.
         """
         if len(self.folders) == 1:
             return [*self.folders] * len(texts)
@@ -144,7 +144,10 @@ class Directions:
         return Counter(self.detect_directions(texts) or self.available).most_common(1)[0][0]
 
     def skip_lines(self, texts: Iterator[str], n: int) -> tuple[list[str], Direction | None]:
-        """Skip n texts, or raise UserError; return [the last one], and the direction before it."""
+        """Skip n texts; return [the last one] and the direction before it, for `detect_directions`.
+
+        They are [] and None for n = 0. UserError if there are fewer.
+        """
         before: Direction | None = None
         last: list[str] = []
         for i in range(n):

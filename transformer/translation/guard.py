@@ -216,9 +216,9 @@ class GuardedTranslator(TextTranslator):
     def _search_both_cases(
         self, sources: Sequence[SourceSentence], decode: DecodeConfig
     ) -> list[Ranking]:
-        """Translate each sentence, short ones in the other case too; keep the better result.
+        """Return the ranking of each sentence; of words and titles, the better of either case.
 
-        It is the candidates and issues of the first. A corpus has few single words and titles.
+        A ranking is candidates, best first, and the issues of the first. A corpus has few titles.
         """
         inputs = [self._model_input(sentence) for sentence in sources]
         recased = {
@@ -257,7 +257,7 @@ class GuardedTranslator(TextTranslator):
                     best[i] = ranked[:n_best], issues
 
     def _retry_strategies(self) -> list[tuple[set[str], RetryStrategy]]:
-        """Return (codes of issues, function that makes the input) of each retry; no code: all."""
+        """Return retries: (codes they are for, empty: all; (sentence, issues) -> ModelInput)."""
         tokens = {"missing", "doubled", "emptied", "term missing"}
         return [
             (set(), lambda sentence, _: self._model_input(sentence)),

@@ -38,8 +38,10 @@ _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 class SourceSentence:
     """A parsed sentence: its parts, without typos, in lower case if `style` says what they were.
 
-    A part is (text, whether it is kept as it is). `prefix` and `suffix` bypass the model. `terms`
-    are pairs (target of the glossary, which is a kept part; the source words that it replaces).
+    A part is (text, whether it is kept as it is). `prefix` and `suffix` bypass the model and are in
+    no part. `typos` are as "mnzana read as manzana". `terms` are pairs (target of the glossary,
+    which is a kept part; the source words that it replaces). `style` is "capitals", "title"
+    or "", and of an input in the other case "capital" or "small".
     `has_alternatives`: words of it, as in his/her, were set apart; `is_foreign`: it does not read
     like the source language; `is_untranslated`: all of it is kept.
     """
@@ -242,7 +244,7 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
-    """Return an input with the sentence as one text, kept tokens as slots (characters), if any."""
+    """Return an input of one text; kept tokens are slots (characters) if the model `has_slots`."""
     if not has_slots or not sentence.kept:
         return ModelInput(sentence, ((sentence.text, False),))
     texts, originals, glued = list[str](), list[str](), _slots_before_words(sentence.parts)

@@ -91,7 +91,7 @@ _CHAT_DIGIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QualityIssue:
-    """An issue of a translation: a code that never changes, a severity, a detail (number: 15)."""
+    """An issue of a translation: a fixed code, severity (1 to 20), detail (number lost: 15)."""
 
     code: str
     severity: int
@@ -184,7 +184,7 @@ def _protected_issues(source: str, output: str, protected: Collection[str]) -> l
 
 
 def _has_loop(words: Sequence[str], text: str) -> bool:
-    """Whether words, or letters within a word, are repeated over and over."""
+    """Whether up to MAX_GRAM of a text's words, or letters in one, stand N_TIMES in a row."""
     if len(words) - len(set(words)) >= N_TIMES - 1:
         for n in range(1, MAX_GRAM + 1):
             same = bytes(map(operator.eq, words, words[n:]))  # as the word n places on
@@ -297,7 +297,7 @@ def _clock_digits(output: str) -> set[str]:
 
 
 def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
-    """Whether the words `spelled` write a number: forty-five, cuarenta y cinco, ochenta mil."""
+    """Whether words of an output, `spelled`, write a number in digits: forty-five, ochenta mil."""
     if not NUMBER_WORDS.get(number, frozenset[str]()).isdisjoint(spelled):
         return True
     if len(number) == 2 and number[1] != "0":
@@ -335,7 +335,7 @@ def _is_chat_word(text: str, place: int) -> bool:
 def _possible_values(number: str, lang: str = "") -> set[Fraction]:
     """Return the values that a number can have by both conventions, or only by that of `lang`.
 
-    1.200 is 1200 or 1.2, in English 1.2.
+    1.200 is 1200 or 1.2, in English 1.2; 1.2.3 has none.
     """
     return {
         Fraction(number.replace({".": ",", ",": "."}[decimal], "").replace(decimal, "."))

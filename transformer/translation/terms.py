@@ -143,7 +143,7 @@ def _overlaps(span: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
-    """Return the span of a term's words, without an article before or a possessive after them."""
+    """Return the span in `text`, a translated `term`, less article and 's that `target` lacks."""
     found = [*_WORD.finditer(text)]
     start, stop = 0, len(text)
     if not found:

@@ -46,9 +46,9 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
-    """A text and its translations, best first, and warnings about the best one.
+    """A text and its translations, best first, and warnings of it, such as "number lost: 15".
 
-    `str(translation)` is the text of the best one.
+    `str(translation)` is the text of the best one; only `Directions` sets `langs`.
     """
 
     source: str
@@ -77,7 +77,7 @@ class Translation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """A text split into sentences and gaps, to be joined again with the translations."""
+    """A text split into sentences and gaps, in order; `source_warnings` are about all of it."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -213,7 +213,7 @@ class Translator(TextTranslator):
         name: str = "model",
         directions: Sequence[Direction] = (),
     ) -> None:
-        """Translate `langs`; with several `directions` a source begins with the target's tag."""
+        """Translate `langs`, with a tag if the model has more `directions`; `name` is for show."""
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.directions = tuple(directions) or (langs,)
         self.config, self.device = decoder.config, decoder.device
@@ -236,7 +236,7 @@ class Translator(TextTranslator):
     ) -> Self:
         """Open a checkpoint folder, or the best checkpoint of a run; UserError if it is invalid.
 
-        `langs` is the direction; None is the first one that the name and the checkpoint have.
+        `langs` None is the direction of its name (es-en) or its first; see `transformer.load`.
         """
         opened = open_checkpoint(folder)
         langs = resolve_direction(folder, opened.directions, langs)
@@ -257,7 +257,7 @@ class Translator(TextTranslator):
         )
 
     def for_direction(self, langs: Direction) -> Self:
-        """Return a translator for another direction of the same model, without loading it again."""
+        """Return a translator for another of `directions`, which shares the model."""
         other = copy.copy(self)
         other._set_direction(langs)
         return other
@@ -295,7 +295,7 @@ class Translator(TextTranslator):
         return [layout.join(results, decode.n_best) for layout in layouts]
 
     def split_to_fit(self, sentence: str) -> list[tuple[str, list[int]]]:
-        """Cut a sentence into parts that fit `max_source_len`, each with its ids.
+        """Cut a sentence into parts that fit `max_source_len`, each with its `source_ids`.
 
         The white space between parts is returned, too, with an empty list of ids.
         """
@@ -323,7 +323,7 @@ class Translator(TextTranslator):
     def _search(
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
     ) -> Iterator[Translation]:
-        """Yield the translation of each piece; all are searched together."""
+        """Yield the translation of each piece, none without ids; all are searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
             candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)

@@ -112,8 +112,9 @@ def _announcement(run: TrainRequest) -> str:
 def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -> float:
     """Score the model before training; return the seconds that are not for training.
 
-    They are those since `started`, and an estimate of what comes after training. The outcome file
-    keeps both, so that a resumed run has the same limit.
+    They are those since `started` (time.monotonic), and an estimate of the scoring and saving after
+    training. The outcome file keeps both, so that a resumed run has the same limit. `run` is that
+    of the request with the model's directions and development pairs.
     """
     path = run.output / OUTCOME
     if path.exists():
@@ -146,7 +147,7 @@ def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -
 def _validations(
     request: FineTuneRequest, run: TrainRequest, model: Checkpoint
 ) -> dict[str, Validation]:
-    """Return the pairs that BLEU before and after is measured on: `own` and, if any, `general`."""
+    """Return what BLEU is measured on: `own` (`run.dev`), any `general`, tokenised for `model`."""
     config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS, eval_pairs=MAX_SCORED)
     sets = {"own": run.dev, "general": request.general}
     return {
@@ -181,7 +182,7 @@ def _own_pairs(run: TrainRequest) -> list[SentencePair]:
 
 
 def _write_held_out(own: Sequence[SentencePair], run: TrainRequest) -> str:
-    """Write a tenth of the pairs, chosen by hashes of their sources, to a file; return its name.
+    """Write a tenth of the pairs, by hashes of sources, to HELD_OUT of the run; return its path.
 
     A file from an earlier start stays as it is.
     """
@@ -203,7 +204,7 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Save the best interpolation of old and new weights, and its BLEU, unless that is done."""
+    """Save the best interpolation as BEST, its BLEU in the card and OUTCOME, unless that has it."""
     path = run.output / OUTCOME
     outcome = read_json(path)
     if outcome.get("step") == result.state.step:
@@ -240,10 +241,10 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
 
 
 def choose_share(results: Mapping[float, Scores]) -> float:
-    """Return the smallest share of new weights with at least MIN_GAIN of the largest BLEU gain.
+    """Return the smallest of SHARES with at least MIN_GAIN of the largest gain in `own` BLEU.
 
-    `results` has the BLEU of each share by set. If no share improves BLEU on the user's `own` text,
-    return the share with the best BLEU.
+    `results` has the BLEU of each share by set; gains are over share 0. If none improves BLEU on
+    the user's `own` text, return the share with the best.
     """
     gains = {share: results[share]["own"] - results[0.0]["own"] for share in SHARES}
     most = max(gains.values())

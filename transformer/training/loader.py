@@ -40,7 +40,10 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MicroBatches(Dataset[Batch]):
-    """A dataset of the micro-batches of an epoch, by their number in `plan`, the rows of each."""
+    """A dataset of the micro-batches of an epoch, by their number in `plan`, the rows of each.
+
+    `epoch` counts from 0. A pair stays as it is where noise would give it `max_len` tokens.
+    """
 
     data: PreparedCorpus
     plan: Sequence[Indices]
@@ -60,9 +63,10 @@ class MicroBatches(Dataset[Batch]):
 def plan_epoch(
     data: PreparedCorpus, config: TrainConfig, epoch: int, processes: int
 ) -> list[Indices]:
-    """Return the micro-batches of an epoch for all processes, as indices of corpus rows.
+    """Return the micro-batches of epoch 0, 1, ... for all processes, as indices of corpus rows.
 
-    Raises UserError if batches of this size cannot be made of the corpus.
+    The first processes x `accumulate` are of one step, and so on. Raises UserError if batches of
+    this size cannot be made of the corpus.
     """
     indices = batching.epoch_indices(data.sizes, config.seed, epoch)
     try:

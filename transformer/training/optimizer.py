@@ -21,8 +21,8 @@ def learning_rate(step: int, d_model: int, config: TrainConfig) -> float:
 
     It is lr_scale x d_model^-0.5 x min(step^-0.5, step x warmup^-1.5) (eq. 3). A `learning_rate`
     other than 0 replaces the paper's rate at the end of the warm-up; with the schedules "constant"
-    and "wsd" the rate then stays the same. Over the last `cooldown` of `max_steps` it falls
-    linearly, so that it would be zero one step after the last.
+    and "wsd" the rate then stays the same, with "paper" it decays. In the last `cooldown` steps of
+    `max_steps`, if set, it falls linearly, so that it would be zero one step after the last.
     """
     warmup, cooldown = config.warmup or PAPER_WARMUP, config.cooldown
     left = max(0.0, min(1.0, (config.max_steps + 1 - step) / cooldown)) if cooldown else 1.0

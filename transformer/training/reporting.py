@@ -129,7 +129,7 @@ def format_duration(seconds: float) -> str:
 
 
 def progress_line(record: Mapping[str, Any], seconds_left: float | None) -> str:
-    """Return a training record (step, epoch, loss, rates, time) as a line, and the time left."""
+    """Return a "train" record of `metrics.jsonl` as a line, with the time left unless None."""
     left = f", {format_duration(seconds_left)} left" if seconds_left is not None else ""
     share = f" ({record['share_of_peak']:.0%} of the peak)" if "share_of_peak" in record else ""
     return (
@@ -260,7 +260,7 @@ class Reporter:
         return state
 
     def finish(self, state: TrainingState, averaged: Transformer) -> TrainingState:
-        """Validate the last weights and a mean of checkpoints, keep the best; return the state."""
+        """Validate `averaged`, the last weights, and a mean of checkpoints, as `validate` does."""
         if state.validated != state.step:
             state = self.validate(state, averaged)
         single, folder = state, self.folder  # before a mean is tried

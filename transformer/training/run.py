@@ -54,7 +54,8 @@ class TrainingState:
     better), `stale` the number of validations since, `validated` the step of the latest one;
     `finished`: a limit was reached and the last weights are validated. `warmup` is in steps, 0 if
     the settings have it. After step `fall` the rate falls, to zero after `end`, as resolved for
-    `limits`. `probed` are the seconds of the first steps, which are slower.
+    `limits`, a text of `describe_limits`; before, these are empty. `probed` are the seconds of the
+    first steps, which are slower.
     """
 
     step: int = 0
@@ -124,7 +125,7 @@ def describe_limits(config: TrainConfig) -> str:
 
 
 def limit_reached(state: TrainingState, config: TrainConfig) -> StopReason | None:
-    """Return the limit that is reached, None if none is."""
+    """Return the limit that is reached, exhausted patience among them, None if none is."""
     is_cooled = state.limits == describe_limits(config) and state.step >= state.end
     reached = {
         StopReason.STEPS: config.max_steps and state.step >= config.max_steps,
@@ -153,7 +154,7 @@ def model_card(
 ) -> str:  # fmt: skip
     """Return the README of a checkpoint, in Markdown: what it is and how it was trained.
 
-    `report` is that of its corpus, `facts` are the rows on how it was trained.
+    `report` is that of its PreparedCorpus, `facts` {title: value} on how it was trained.
     """
     kept = [(source["spec"], source["counts"].get("kept", 0)) for source in report["sources"]]
     data = {Path(spec).name: f"{pairs:,} pairs kept" for spec, pairs in kept}
@@ -213,7 +214,7 @@ class RunFolder:
         self, name: str, weights: Mapping[str, Tensor], state: TrainingState,
         training: tuple[nn.Module, torch.optim.Optimizer] | None = None,
     ) -> None:  # fmt: skip
-        """Write the checkpoint `name`; with `training`, model and optimiser, it can be resumed."""
+        """Save `weights`, to translate with, in `name`; `training` (model, optimiser) to resume."""
         facts = {
             "optimiser steps": state.step,
             "of them warm-up": self.config.warmup or state.warmup,
@@ -265,9 +266,9 @@ class RunFolder:
         return state if latest_version(self.path / BEST) else dataclasses.replace(state, best=None)
 
     def _read(self, folder: Path) -> tuple[Tensors, TrainingState, Tensors]:
-        """Return weights, state and, if it can be resumed, the moments of a checkpoint of this run.
+        """Return a checkpoint's weights to translate with, its state and its training tensors.
 
-        Raises UserError if it has another model or vocabulary.
+        These are empty if it cannot be resumed. UserError if the model or vocabulary is another.
         """
         loaded = checkpoint.load(folder)
         own = self.model_config, self.data.tokenizer.model, self.directions
@@ -316,7 +317,7 @@ class RunFolder:
 
 
 def _training_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return the weights under training and both moments of Adam, by parameter name."""
+    """Return `weights.NAME`, `exp_avg.NAME` and `exp_avg_sq.NAME`, 0 if missing, of parameters."""
     tensors: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         state = optimizer.state.get(parameter, {})

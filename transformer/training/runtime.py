@@ -52,7 +52,7 @@ def attention_kernel(
 def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     """Join the launched processes; return their accelerator in the precision of the settings.
 
-    Sets the number of threads. Raises UserError if the settings need TensorBoard and it is missing.
+    Sets the number of threads, and `folder` for TensorBoard; UserError if this is set but missing.
     """
     if config.is_tracked and not is_tensorboard_available():
         raise UserError(
@@ -89,7 +89,7 @@ def sum_over_processes(accelerator: Accelerator, *numbers: float) -> list[float]
 
 
 def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
-    """Return the processes, threads, precision and torch version of a run, for its model card."""
+    """Return {title: value} for a model card: processes, threads, precision, torch version."""
     return {
         "processes and device": f"{accelerator.num_processes} x {accelerator.device.type}",
         "threads of a process": torch.get_num_threads(),
@@ -130,7 +130,7 @@ def enlarge_kernel_cache() -> None:
 
 
 class StopRequest:
-    """A context that notes the first SIGINT or SIGTERM in `reason`; a second one acts as usual."""
+    """A context whose `reason` is "", then "SIGINT" or "SIGTERM"; a second one acts as usual."""
 
     def __init__(self) -> None:
         self.reason = ""

@@ -58,7 +58,7 @@ def resolve_settings(
 
 
 def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict[str, Any]:
-    """Return optimiser, schedule and peak rate; with Muon the paper's rate times `muon_factor`."""
+    """Return `optimizer`, `schedule`, `learning_rate`: the paper's, x `muon_factor` with Muon."""
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
@@ -76,9 +76,10 @@ def tokens_per_epoch(data: PreparedCorpus) -> int:
 
 
 def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
-    """Return the token budget of a micro-batch, by the size of the corpus and its longest pair.
+    """Return the budget of padded tokens of a micro-batch, by the corpus's size and longest pair.
 
-    A small corpus gets small batches, so that even its epochs have some hundred steps.
+    A small corpus gets small batches, so that even its epochs have some hundred steps, each of
+    `n_micro_batches`.
     """
     tokens = tokens_per_epoch(data) // STEPS_PER_EPOCH // n_micro_batches // 256 * 256
     src, tgt = data.pairs.lengths
@@ -95,7 +96,7 @@ def _nearest_limit(config: TrainConfig, steps_per_epoch: int, steps_in_time: flo
 
 
 def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
-    """Return the steps that the nearest limit allows at the speed so far; 0 without a limit."""
+    """Return how many steps the limits allow from step 0 on, at the speed so far; 0: no limit."""
     steps = 0.0
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
         steps = 60 * config.max_minutes * (state.step - 1) / state.seconds
@@ -103,7 +104,7 @@ def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: in
 
 
 def last_step(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
-    """Return the step at which the nearest limit ends the run.
+    """Return the step at which the nearest limit ends the run, or else the next step.
 
     A time limit is converted at the speed after the first PROBE_STEPS, in which oneDNN prepares
     its kernels and torch.compile compiles.
@@ -141,7 +142,10 @@ def resolve_schedule(
 
 
 def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> TrainingState:
-    """Return the state with its warm-up; log it, and warn if it exceeds the `allowed` steps."""
+    """Return the state with its warm-up, in steps; log it, and warn if the run would end in it.
+
+    It is `warmup_ratio` of the `allowed` steps, the paper's if those are 0, without a limit.
+    """
     warmup = config.warmup or state.warmup
     if not warmup:
         warmup = max(1, round(config.warmup_ratio * allowed)) if allowed else PAPER_WARMUP

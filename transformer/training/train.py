@@ -55,8 +55,10 @@ class TrainRequest:
     `held_out`, further pairs to keep out of training; validations score the first `max_dev_pairs`
     of `dev`. `output` is the run's folder, `cache` that of tokenised corpora, `prepared` one of
     them to export or to train on. The model starts from the checkpoint `init`, or untrained in the
-    shape of a preset; `shape` holds the fields of ModelConfig that differ from it. UserError for
-    equal languages, and for `init` with `preset`.
+    shape of a preset (None: small); `shape` holds the fields of ModelConfig that differ from it.
+    `both` trains one model for both directions, `tokenizer_model` is an existing vocabulary, and
+    `resume_from` a checkpoint of the run, if `last` is broken. UserError for equal languages, and
+    for `init` with `preset`.
     """
 
     train: tuple[str, ...]
@@ -65,13 +67,13 @@ class TrainRequest:
     held_out: tuple[str, ...] = ()
     max_dev_pairs: int | None = None
     langs: Direction = ("es", "en")
-    both: bool = False  # one model for both directions
+    both: bool = False
     output: Path
     cache: Path
     prepared: Path | None = None
-    tokenizer_model: Path | None = None  # an existing vocabulary
+    tokenizer_model: Path | None = None
     init: Path | None = None
-    resume_from: Path | None = None  # a checkpoint of the run, if `last` is broken
+    resume_from: Path | None = None
     preset: str | None = None
     shape: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     corpus: CorpusConfig = dataclasses.field(default_factory=CorpusConfig)
@@ -271,7 +273,7 @@ def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
 def evaluate_best(
     request: TrainRequest, result: TrainResult, compare: str | None = None
 ) -> TrainResult:
-    """Return `result` with reports of the best checkpoint by `evaluate`, against `compare`."""
+    """Return `result` with reports of the best checkpoint and `compare`, as `evaluate` does."""
     from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
     best = request.output / BEST

@@ -76,9 +76,10 @@ class Validation:
         return {"loss": self.loss(model), **self.bleu_scores(model, "float32")}
 
     def bleu_scores(self, model: Transformer, compute_type: ComputeType) -> dict[str, float]:
-        """Return `bleu` of greedy translations of the first pairs, if any; update `examples`.
+        """Return `bleu` of greedy translations of the first `eval_pairs`, {} if there are none.
 
-        With several directions `bleu` is the mean over them, and `bleu es-en` the BLEU of one.
+        With several directions `bleu` is the mean over them, and `bleu es-en` the BLEU of one. Some
+        pairs (source, translation) become `examples`.
         """
         from transformer.evaluation.metrics import bleu
         from transformer.translation.translator import Translator

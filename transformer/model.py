@@ -80,7 +80,7 @@ class KV:
 
 
 class MultiHeadAttention(nn.Module):
-    """H attention heads in parallel, each on its own C = D / H channels (section 3.2.2)."""
+    """H attention heads in parallel, each on its own C = D / H whole channels (section 3.2.2)."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()

@@ -36,11 +36,11 @@ class Dispatcher:
     ) -> Response:
         """Return the response of the coroutine function `answer` to the request and its fields.
 
-        It has `patience` times the timeout and is cancelled when the client goes. With `is_slow`,
-        or if the request is large or has HTML, it runs in another thread, on a loop of the pool, so
-        that other connections need not wait for it. Raises RequestError with a status: 408 if the
-        request did not arrive in time, 499 if the client has gone, 503 if there was no answer in
-        time; or the error of the authorizer or of `answer`.
+        It has `patience` times the timeout of ServeConfig and is cancelled when the client goes.
+        With `is_slow`, or if the request is large or has HTML, it runs in another thread, on a loop
+        of the pool, so that no other connection waits for it. Raises RequestError with a status:
+        408 if the request did not arrive in time, 499 if the client has gone, 503 if there was no
+        answer in time; or the error of the authorizer or of `answer`.
         """
         is_authorized = self.authorizer.check_headers(request)
         try:
@@ -113,7 +113,7 @@ class EventLoopPool:
             self._n_running[loop] = 0
 
     def close(self) -> None:
-        """Tell the threads to end, and abandon the coroutines that still run."""
+        """Tell the threads to end, without waiting; coroutines that still run are abandoned."""
         for loop in self._n_running:
             loop.call_soon_threadsafe(loop.stop)
         self._n_running.clear()

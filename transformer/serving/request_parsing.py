@@ -74,7 +74,7 @@ def _group_fields(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_text_list(text: Any) -> list[str] | None:
-    """Return the strings of a JSON list of strings; None for any other text."""
+    """Return a JSON list of strings, None for other text; RequestError as of `_check_unicode`."""
     try:
         texts = json.loads(text) if isinstance(text, str) and text[:1] == "[" else None
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ def attention_kernel(
 def make_accelerator(config: TrainConfig, folder: Path) -> Accelerator:
     """Join the launched processes; return their accelerator in the precision of the settings.
 
-    Sets the number of threads, and `folder` for TensorBoard; UserError if this is set but missing.
+    Sets the number of threads. TensorBoard, if set, writes to `folder`; UserError if it is missing.
     """
     if config.is_tracked and not is_tensorboard_available():
         raise UserError(

@@ -44,7 +44,10 @@ def initial_weights(
 
 @torch.no_grad()
 def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) -> Tensor:
-    """Return embeddings for `tokenizer` from the `old` ones for `before`: (V, D) -> (V', D)."""
+    """Return embeddings for `tokenizer` from the `old` ones for `before`: (V, D) -> (V', D).
+
+    A new piece gets the mean of those of the pieces of `before` that write it, or else of all.
+    """
     known = {piece: i for i, piece in enumerate(before.pieces(range(before.vocab_size)))}
     new = old.new_empty(tokenizer.vocab_size, old.size(1))
     for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))):
@@ -54,7 +57,11 @@ def transfer_embeddings(old: Tensor, before: Tokenizer, tokenizer: Tokenizer) ->
 
 
 def check_growth(old: ModelConfig, new: ModelConfig) -> None:
-    """Raise UserError unless `old` can grow to `new`; dropout and vocabulary may differ."""
+    """Raise UserError unless `old` can grow to `new`; dropout and vocabulary may differ.
+
+    If more differs, the norm must be "pre", `d_model` and `n_heads` are multiplied by one whole
+    number, the layers and `d_ff` are as many or more, and all else is equal.
+    """
     free = dataclasses.replace(new, dropout=old.dropout, vocab_size=old.vocab_size)
     if free == old:
         return
@@ -86,8 +93,8 @@ def grow_weights(
 
     At equal width the outputs are exactly equal; a wider model has finer position encodings between
     the old ones, which changes them a little. Copies of a channel are read with unequal weights,
-    drawn from one seed, as they would stay equal otherwise. Embeddings have `new`'s vocabulary.
-    UserError if `old` cannot grow to `new`.
+    drawn from one seed, as they would stay equal otherwise. The embeddings in `weights` are for
+    `new`'s vocabulary already. UserError if `old` cannot grow to `new`.
     """
     check_growth(old, new)
     with torch.random.fork_rng(devices=[]):

@@ -61,7 +61,10 @@ def write_checksums(folder: Path, names: Iterable[str] = CHECKSUMMED) -> None:
 
 
 def verify_checksum(path: Path, content: bytes | mmap.mmap) -> None:
-    """Raise UserError unless the content of a file in CHECKSUMMED has its sum in SHA256SUMS."""
+    """Raise UserError unless SHA256SUMS beside a file lists the sum of its `content`.
+
+    A file that is not in CHECKSUMMED passes unseen.
+    """
     if path.name not in CHECKSUMMED:
         return
     listed = path.with_name(CHECKSUMS)
@@ -82,7 +85,10 @@ def verify_checksum(path: Path, content: bytes | mmap.mmap) -> None:
 
 
 def retry_if_replaced(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
-    """Decorate a reader of a checkpoint file: retry if a training run replaced the checkpoint."""
+    """Decorate a reader of a checkpoint file: retry after an error if training replaced the folder.
+
+    An OSError or UserError is raised once the folder stays the same.
+    """
 
     @functools.wraps(read)
     def wrapper(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -180,7 +186,7 @@ def resolve_direction(
 
 
 def describe_directions(directions: Sequence[Direction]) -> dict[str, Any]:
-    """Return the fields of config.json that name the directions of a checkpoint."""
+    """Return the fields of config.json `format`, and `src_lang` and `tgt_lang` or `directions`."""
     if len(directions) > 1:
         return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
     ((src_lang, tgt_lang),) = directions
@@ -254,7 +260,7 @@ def checkpoint_roots() -> tuple[Path, ...]:
 
 
 def find_released(langs: Direction) -> Path | None:
-    """Return the folder of the released model for a direction; None if there is none."""
+    """Return a released model's folder, named as the direction (es-en) or else both; or None."""
     names = "-".join(langs), BOTH
     folders = (place / name for place in checkpoint_roots() for name in names)
     return next((folder for folder in folders if latest_version(folder)), None)

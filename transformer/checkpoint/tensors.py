@@ -80,7 +80,7 @@ class LazyCheckpoint:
 
 
 def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
-    """Open a checkpoint without reading its weights; UserError if the folder is invalid."""
+    """Open the checkpoint that `find_checkpoint` finds, weights unread; UserError if invalid."""
     path = locate.find_checkpoint(folder)
     config, directions = locate.read_config(path)
     tokenizer = read_vocabulary(path / locate.VOCABULARY)
@@ -138,7 +138,10 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
 
 @locate.retry_if_replaced
 def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTensor]:
-    """Map the tensors of a file by name; UserError if damaged, not finite, or not of `shapes`."""
+    """Map the tensors of a file by name; UserError if damaged, not finite, or not of `shapes`.
+
+    These are the (name, shape) of all tensors; None: not checked.
+    """
     try:
         mapped, tensors = _map_file(path)
     except (OSError, ValueError) as error:
@@ -161,9 +164,9 @@ def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTe
 
 
 def quantize_rows(weight: Array) -> tuple[Array, Array]:
-    """Quantize each row to int8, its largest value to 127: (N, D) -> (N, D), (N,) scales.
+    """Quantize each row to int8, its largest magnitude to 127: (N, D) -> (N, D), (N,) scales.
 
-    Rounds as the native kernels do, so that they compute the same numbers from the result.
+    A weight is int8 x scale, rounded as the native kernels do, which compute the same from both.
     """
     weight = np.asarray(weight, np.float32)
     largest = np.maximum(np.abs(weight).max(1), np.float32(1e-12))

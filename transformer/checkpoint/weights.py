@@ -82,9 +82,9 @@ def compress(weights: Mapping[str, Tensor], storage: Storage) -> dict[str, Tenso
     """Return the weights in the smaller types of a release, ready to be saved.
 
     With `storage` float16 all weights become float16. With int8, matrices become int8 with a scale
-    for each row, and the rest float16; the int8 kernels compute the same numbers from these as from
-    float32, as they would quantize them alike. The embedding stays float16, since its rows are used
-    one by one, and 8 bits moved BLEU by 0.2 up or down.
+    for each row, in float32 as NAME.scale, and the rest float16; the int8 kernels compute the same
+    from these as from float32, as they would quantize them alike. EMBEDDING_TABLES stay float16:
+    their rows are used one by one, and 8 bits moved BLEU by 0.2 up or down.
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in weights.items():
@@ -123,7 +123,7 @@ class _SkipInit(TorchFunctionMode):
 
 
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """Load a checkpoint in float32 and evaluation mode; UserError if the folder is invalid."""
+    """Load, in float32 and evaluation mode, what `find_checkpoint` finds; UserError if invalid."""
     opened = open_checkpoint(folder)
     path = opened.folder
     stored = tensors.read_weights(path / locate.WEIGHTS, opened.config)
@@ -139,7 +139,10 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
 
 
 def load_weights(folder: str | Path, config: ModelConfig | None = None) -> dict[str, Tensor]:
-    """Load only the weights of a checkpoint, by name; UserError unless they fit `config`."""
+    """Load only the weights of a checkpoint, by name; UserError unless they fit `config`, if given.
+
+    They have the stored types, but int8 becomes float32.
+    """
     shapes = [*tensors.weight_shapes(config)] if config else None
     return _load_tensors(locate.find_checkpoint(folder) / locate.WEIGHTS, shapes)
 
@@ -158,7 +161,7 @@ def load_training(
 
 
 def average_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Average the weights of models of one shape, by name, in float64."""
+    """Return the mean of the weights of models of one shape, by name, as float64."""
     total: dict[str, Tensor] = {}
     count = 0
     for weights in models:

@@ -6,9 +6,9 @@ import sys
 
 
 def _restart_with_malloc() -> None:
-    """Restart with glibc's allocator for all objects: it returns memory to the system by the page.
+    """Replace this process by one with PYTHONMALLOC=malloc, unless that is set or without glibc.
 
-    Python's own returns a MiB at a time, and only one in which no object is left.
+    glibc returns memory to the system by the page; Python's allocator, by the empty MiB.
     """
     try:
         has_glibc = "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")

@@ -52,7 +52,10 @@ SAMPLE = 2**16  # bytes of a file from which its language is recognised
 def _open_lines(
     args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
 ) -> tuple[Iterator[str], str]:
-    """Return lines to translate, their ends appended to `ends`, and a sample of the file, or ""."""
+    """Return `args.text`, or the lines of `path` or standard input; and a sample of a file or "".
+
+    Lines come without their ends, which are appended to `ends`; of `args.text` none are.
+    """
     if args.text:
         return iter(args.text), ""
     name = str(path or "standard input")
@@ -111,7 +114,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _resolve_inputs(args: argparse.Namespace, is_literal: bool) -> list[Path]:
-    """Return the files and folders to translate: --input, or unless `is_literal` the arguments."""
+    """Return the files to translate: arguments, unless `is_literal`, or --input; [] for texts."""
     for name in ("input", "output"):
         if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
             setattr(args, name, None)  # the standard stream, whatever file it is
@@ -140,14 +143,11 @@ def _warn_if_path(text: str) -> None:
             warn(f"translate: there is no file {text}: translated as a text")
 
 
-def _check_targets(sources: list[Path], output: Path | None, asked: str) -> None:
-    """Raise UserError if a file has no format or no place, or would overwrite its source.
-
-    `asked` is the requested format, or empty.
-    """
+def _check_targets(sources: list[Path], output: Path | None, requested_format: str) -> None:
+    """Raise UserError if a file has no format or no place, or would overwrite its source."""
     from transformer.documents import folder
 
-    jobs, _ = folder.plan_jobs(sources, output, asked)
+    jobs, _ = folder.plan_jobs(sources, output, requested_format)
     places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
     for source, target in places:
         if target and (target.is_file() or target.is_dir()) and source.samefile(target):
@@ -182,10 +182,9 @@ def _open_models(args: argparse.Namespace, folders: dict[Direction, str | Path])
 
 @contextlib.contextmanager
 def _pause_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection while importing the library, which makes the import faster.
+    """Pause garbage collection during an import, which makes that faster.
 
-    Nearly every object that an import creates lives to the end. Searching them all for garbage,
-    some 370 times while importing and once more at exit, would find nothing.
+    Its objects live to the end: some 370 searches for garbage, and one at exit, find nothing.
     """
     atexit.register(gc.freeze)
     gc.disable()
@@ -223,7 +222,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _explain_texts(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
-    """Print how the texts were translated and draw the attention, in the direction of the first."""
+    """Explain texts, in the direction of the first; draw the attention into `args.attention`."""
     from transformer.explain.trace import explain
 
     texts = list(_open_lines(args, args.input)[0])
@@ -238,7 +237,7 @@ def _translate_lines(
     args: argparse.Namespace, opened: "Directions", decode: DecodeConfig,
     source: Path | None, target: Path | None, progress: Progress,
 ) -> None:  # fmt: skip
-    """Translate texts, or a file of lines in one language; with --per-line each in its own."""
+    """Translate what `_open_lines` reads to `target`, a file in one language unless --per-line."""
     ends = deque[str]()
     lines, sample = _open_lines(args, source, ends)
     langs = None

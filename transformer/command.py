@@ -126,7 +126,7 @@ class CheckFailed(Exception):
 def handle_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP raise KeyboardInterrupt while the block runs, as Ctrl-C does.
 
-    The exception carries the number of the signal. Further signals within a second of the first
+    Its only argument is the number of the signal. Further signals within a second of the first
     one are ignored, so that they do not disturb its handling.
     """
     last = -SIGNAL_PAUSE
@@ -251,9 +251,9 @@ def open_line_output(
 ) -> Iterator[LineOutput]:
     """Open standard output or a file to write lines to; an OSError becomes a UserError.
 
-    Yields (write, n_lines, last): a function that writes one line, the number of lines that an
-    earlier run has left and the last one of them. With `resume` it is continued; `by` names the
-    option for that, in messages.
+    Yields (write, n_lines, last): write(line, end="\\n"), the number of lines that an earlier run
+    has left, and their last or "". With `resume` it is continued; `by` is the option for that, in
+    messages; empty if there is none.
     """
     if target is None:
         _standard_output().reconfigure(encoding="utf-8", newline="\n")
@@ -348,7 +348,7 @@ def _truncate_partial_line(file: IO[bytes]) -> tuple[int, str]:
 
 
 def warn(message: str, write: Callable[..., object] = print) -> None:
-    """Print one line on standard error, by `write`; ignore an error while writing it."""
+    """Print one line by `write(message, file=sys.stderr)`; ignore an error while writing it."""
     with contextlib.suppress(OSError):
         write(" ".join(message.splitlines()), file=sys.stderr)
 

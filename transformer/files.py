@@ -149,7 +149,7 @@ def _remove(path: Path) -> None:
 
 
 def lock_file(file: IO[Any], path: Path, target: Path) -> None:
-    """Lock an open file until it is closed; UserError if another process is writing `target`."""
+    """Lock `file`, open at `path`, until it is closed; UserError if `target` is being written."""
     if sys.platform != "win32":
         import fcntl
 

@@ -132,7 +132,7 @@ def join_words(words: list[str]) -> list[str]:
 
 
 class _LazyFormatList:
-    """The names of the formats, imported only when --help prints them."""
+    """A value for the % of a help text: names of formats, imported only when --help prints them."""
 
     def __str__(self) -> str:
         from transformer.documents.formats import FORMATS

@@ -38,8 +38,8 @@ def apply_noise(
     """Alter some of the pairs, or all in one style, by the rates of `config`, sampled with `seed`.
 
     A pair stays if it would get too long: `max_len` pieces or more or, without a style, more than
-    MAX_WIDENING times the batch's width. If a style adds pieces, pairs beyond the batch's budget
-    are dropped.
+    MAX_WIDENING times the batch's width. With a style, pairs are dropped at random until the batch
+    has at most `config.batch_tokens`, padding counted.
     """
     rng = random.Random(seed)
     name, share = noise.sample_batch_noise(config, rng), noise.sample_noise_share(config, rng)

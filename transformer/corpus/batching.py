@@ -134,8 +134,8 @@ def collate(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], multiple: int 
 def epoch_indices(weights: Sequence[tuple[int, float]], seed: int, epoch: int) -> Indices:
     """Return the rows of an epoch; `weights` are (number of pairs, weight) of each source in order.
 
-    Weight 1 takes each pair once; 2.5 takes it twice, and half of the pairs, sampled anew in each
-    epoch, a third time.
+    Rows count the pairs of all sources, and come source by source. Weight 1 takes each pair once;
+    2.5 takes it twice, and half of the pairs, sampled anew in each epoch, a third time.
     """
     rng = np.random.default_rng([seed, epoch, 1])
     chosen = [np.empty(0, dtype=np.int64)]
@@ -181,7 +181,10 @@ def plan(
 
 
 def _split_by_budget(order: Indices, src: Indices, tgt: Indices, budget: int) -> list[Indices]:
-    """Split the rows `order` into consecutive batches of at most `budget` tokens with padding."""
+    """Split the rows `order` into consecutive batches of at most `budget` tokens with padding.
+
+    `src` and `tgt` are the padded lengths of all rows, by row.
+    """
     batches: list[Indices] = []
     start, src, tgt = 0, src[order], tgt[order]
     while start < len(order):

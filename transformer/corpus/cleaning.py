@@ -110,7 +110,7 @@ def drop_reasons(
     held_out: frozenset[int],
     both: bool = False,
 ) -> dict[str, list[int]]:
-    """Return the drop reason of each pair, duplicates not yet found, and its hash as `key`.
+    """Return lists: the drop `reason` of each pair, not yet DUPLICATE, and `key`, its hash.
 
     `rows` are columns: `src`, `tgt` and `made`, bits that say which side is synthetic. `held_out`
     are hashes of `dedup_text`. With `both` directions a pair with a synthetic target is kept for
@@ -153,8 +153,9 @@ def make_report(
 ) -> dict[str, Any]:
     """Return how many pairs of each source were kept and dropped, with examples of each reason.
 
-    `reasons` and `source`, an index of `specs`, have one entry for each pair. The keys: `read`,
-    `counts`, `sources`, `dropped_examples`.
+    `reasons` and `source`, an index of `specs`, have one entry for each pair; `examples` are by
+    label of the reason. The keys: `read`, the number of pairs; `counts`, as `count_reasons`;
+    `sources`, a list of {spec, counts}; `dropped_examples`, those of `examples` that were dropped.
     """
     return {
         "read": len(reasons),

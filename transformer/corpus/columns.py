@@ -33,7 +33,7 @@ def find_column(names: Iterable[str], lang: str) -> str | None:
 
 
 def _find_alias(names: Iterable[str], aliases: frozenset[str]) -> str | None:
-    """Return the first name that is an alias in any case, with or without accents, if any.
+    """Return the first name whose lowercase form without accents is one of `aliases`, if any.
 
     A remark in brackets behind the name, as in `Spanish (Spain)`, is ignored.
     """

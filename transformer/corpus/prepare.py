@@ -180,7 +180,7 @@ def _drop_reasons(raw: datasets.Dataset, cache_key: CacheKey, **options: Any) ->
 
 
 def _train_tokenizer(raw: datasets.Dataset, kept: NDArray[np.int64], key: CacheKey) -> Tokenizer:
-    """Train a tokeniser on texts spread evenly over the rows `kept`, but not on synthetic ones."""
+    """Train on texts spread evenly over the rows `kept`, none synthetic; UserError if too few."""
 
     def sentences() -> Iterator[str]:
         spread = kept[:: max(1, -(-2 * len(kept) // key.config.tokenizer_sample))]

@@ -124,7 +124,7 @@ def is_intact(folder: Path) -> bool:
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the checksums of all files below a folder."""
+    """Write the checksums of all files below a folder into its SHA256SUMS."""
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != locate.CHECKSUMS)
     locate.write_checksums(folder, [path.relative_to(folder).as_posix() for path in files])
 

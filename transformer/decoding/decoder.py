@@ -47,10 +47,11 @@ class Decoder(Protocol):
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each source, best first, in the order of the sources.
 
-        Each target begins with the ids in `prefix`. `aligned` adds the attention and the
-        log-probability of each token to the hypotheses. With `branches`, the hypotheses of a source
-        are greedy searches, one after each of the `branches` likeliest next tokens. Raises
-        ValueError for a source or a prefix that is too long for the model.
+        Sources are given without end mark. The ids of each target begin with `prefix`. `aligned`
+        adds the attention and the log-probability of each token to the hypotheses. With `branches`,
+        the hypotheses of a source are greedy searches, whatever the beam size, one after each of
+        the `branches` likeliest next tokens. Raises ValueError for a source or a prefix that is too
+        long for the model.
         """
         ...
 

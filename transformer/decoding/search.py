@@ -31,7 +31,8 @@ def length_penalty(length: int, alpha: float) -> float:
 def length_limits(model: Transformer, src: Tensor, max_ratio: float, prefix: int = 0) -> Tensor:
     """Return the largest number of target tokens of each row, end mark included: (B, S) -> (B,).
 
-    It is `max_ratio` times the source tokens, plus 10, plus the `prefix` tokens, at most `max_len`.
+    It is `max_ratio` times the tokens of the padded `src`, end mark included, plus 10, plus the
+    `prefix` tokens, at most `max_len`.
     """
     lengths = (src != PAD_ID).sum(1)
     limits = (lengths * max_ratio).long() + 10 + prefix
@@ -77,7 +78,7 @@ def _next_token(
     model: Transformer, read: tuple[Tensor, Tensor], state: DecoderState, may_go_on: Tensor, *,
     scored: bool, no_repeat: int,
 ) -> tuple[Tensor, Tensor, DecoderState]:  # fmt: skip
-    """Return the likeliest next token, its log-probability if `scored`, and the new state.
+    """Return the likeliest next token, its log-probability (any number unless `scored`), the state.
 
     `read` is a pair: the tokens that the model has not read yet, and all tokens so far. A row that
     may not go on gets the end mark. A token that would repeat an n-gram of length `no_repeat` is
@@ -169,8 +170,9 @@ def _expand(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the 2N best continuations of each sentence: scores, beams to continue, next tokens.
 
-    `scores` and `tokens` are of the beams so far, `logits` of their next tokens. (B, N), (B x N,
-    V), (B x N,), (B x N, T) -> 3 x (B, 2N).
+    `scores`, sums of log-probabilities, and `tokens` are of the beams so far, `logits` of their
+    next tokens; beams count from 0 within a sentence. (B, N), (B x N, V), (B x N,), (B x N, T) ->
+    3 x (B, 2N).
     """
     beam_size = config.beam_size
     log_probs = _block_repeated_ngrams(logits.log_softmax(-1), tokens, config.no_repeat_ngram)
@@ -246,7 +248,7 @@ def search(
     model: Transformer, src: Tensor, config: DecodeConfig, *, prefix: Sequence[int] = (),
     branches: int = 0,
 ) -> list[list[Hypothesis]]:  # fmt: skip
-    """Return the hypotheses of each row, best first: (B, S) -> B lists.
+    """Return the hypotheses of each row of `source_batch`, best first: (B, S) -> B lists.
 
     The search is greedy with one beam, and after each of the `branches` likeliest next tokens if
     that is not 0. ValueError for a source or a `prefix` that is too long for the model.

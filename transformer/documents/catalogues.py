@@ -49,7 +49,7 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
 def _translate(
     file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
 ) -> None:
-    """Insert `before`, a copy of the tokens in `span`, and `behind` at a place; add its units."""
+    """Insert `before`, a copy of tokens[span] and `behind` after token `place`; add its units."""
     copies = file.insert_copy(place, *span, before, behind)
     file.units += html.extract_units(copies, _pair_codes(copies))
 
@@ -97,7 +97,7 @@ def parse_xliff(text: str, options: Options) -> Parsed[str]:
 
 
 def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
-    """Return source and target language that the head of a file at `place` names; "" for none."""
+    """Return source and target language of the start tag, token `place`, of a file; "" for none."""
     is_head = file.tokens[place].name in ("file", "xliff") and file.tokens[place].kind == "open"
     values = file.attributes(place) if is_head else {}
     source = values.get("source-language", values.get("srclang", ""))
@@ -105,10 +105,10 @@ def _languages(file: xml.Elements, place: int) -> tuple[str, str]:
 
 
 def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
-    """Add the units of the source at start...end, to be written in its target, new or emptied.
+    """Add the units of a <source>, to be written in its target, new or emptied; return True.
 
-    Returns False, with nothing changed, if the target has a translation. A copy of the source, in a
-    state that means untranslated, is none.
+    `start` and `end` are the places of its tags. Returns False, with nothing changed, if the target
+    has a translation. A copy of the source, in a state that means untranslated, is none.
     """
     tokens, source = file.tokens, (start, end)
     place = file.next_place(end)
@@ -246,7 +246,10 @@ def _parse_po_text(text: str, options: Options) -> Parsed[str]:
 
 
 def _correct_header(edits: TextEdits, start: int, line: str, code: str) -> None:
-    """Correct a header line at `start`: its missing language (to `code`), encoding or blanks."""
+    """Correct a header line at offset `start`: a missing language to `code`, the charset to UTF-8.
+
+    What a template leaves open of plural forms and encoding is filled in.
+    """
     field = line.strip().removeprefix('"').removesuffix('\\n"')
     correct = _TEMPLATE.get(field, field)
     if field.startswith("Language:") and not field[9:].strip():

@@ -55,7 +55,7 @@ class TextEdits:
         self.end = 0  # of the last edit
 
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
-        """Replace a part behind the last edit by `new`, or what it returns; return its number."""
+        """Replace a part behind the last edit by `new`, or what it returns; return its index."""
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1
@@ -88,7 +88,7 @@ class TextEdits:
     def translate_inline(
         self, start: int, stop: int, content: InlineContent[Verbatim], escape: Callable[[str], str]
     ) -> None:
-        """Add the unit of a part, if it has words; `escape` writes texts, placeholders stay."""
+        """Add the unit of a part that says `content`, if it has words; `escape` writes texts."""
         if not content.passage.is_translatable:
             return
         index = self.replace(start, stop, self._text[start:stop])

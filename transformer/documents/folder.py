@@ -88,7 +88,8 @@ def plan_jobs(
 def _job(source: Path, target: Path | None, suffix: str, *, is_named: bool) -> Job:
     """Return a job whose output has the suffix of its format.
 
-    UserError if `is_named` and `target` has another suffix, or if an archive has no target.
+    With `is_named`, `target` is the name that the user gave: UserError if it has another suffix;
+    otherwise that is replaced. UserError, too, for an archive without a target.
     """
     job = Job(source, target, suffix)
     if not job.is_document:

@@ -50,9 +50,10 @@ _PARSE_ERRORS = (ValueError, LookupError, OSError, EOFError, RecursionError, Not
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: suffixes, name with its article, MIME type, parser and its library.
+    """A kind of file: suffixes (".html .htm"), name with its article, MIME type, parser of bytes.
 
-    `output_suffix` is that of what is written, if another; `note` a warning of what is lost.
+    The parser imports `library`, and reads a str, too, where the format is text. `output_suffix` is
+    that of what is written, if another; `note` a warning of what is lost.
     """
 
     suffixes: str

@@ -28,7 +28,7 @@ MAX_CODE = 0.2  # of the lines of prose
 
 
 def guess_kind(head: bytes) -> str:
-    """Return what a file seems to be by its first bytes; an empty string if it may be prose."""
+    """Return what a file seems to be ("a PDF") by its first bytes; "" if it may be prose."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name

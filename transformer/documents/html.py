@@ -274,7 +274,7 @@ def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterat
 
 
 def _replace_line(tokens: Sequence[Token], written: str, keep_space: bool) -> None:
-    """Write a line into its first token and empty the others.
+    """Write the markup `written` into the first of a line's tokens and empty the others.
 
     The white space around the line is put back, or with `keep_space` is that of `written`.
     """
@@ -310,7 +310,7 @@ def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> st
 def _attribute_units(
     tokens: Sequence[Token], rules: MarkupRules, options: Options
 ) -> Iterator[Unit]:
-    """Yield the units of texts in attributes; a source language in `lang` becomes the target."""
+    """Yield the units of texts in attributes, and replace a `lang` that is the source language."""
     for token in tokens:
         tag = TAG.match(token.source)
         if token.render or tag is None or tag["slash"] or "=" not in tag.group():
@@ -329,7 +329,7 @@ def _attribute_units(
 
 
 def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules) -> bool:
-    """Return whether the value of an attribute is visible to readers."""
+    """Return whether the attribute `name` of a `tag` with these `values` is visible to readers."""
     if tag == "input" and name == "value":
         return values.get("type", "").lower() in ("submit", "button", "reset")
     if tag == "meta" and name == "content":
@@ -338,7 +338,7 @@ def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules)
 
 
 def _attribute_setter(token: Token, name: str) -> Callable[[str], None]:
-    """Return a function that stores the value of an attribute of `token`, if it is another one."""
+    """Return a function that sets an attribute of `token` to a text, escaped, if it has another."""
 
     def set_value(new: str) -> None:
         tag = TAG.match(token.source)

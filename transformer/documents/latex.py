@@ -68,7 +68,7 @@ def _escape(is_ascii: bool, text: str, source: str) -> str:
 
 
 def _decode(node: Any) -> str:
-    """Return the letter of a node of an accent, as in \\'e."""
+    """Return the letter that a node of pylatexenc, of an accent as in \\'e, stands for."""
     from pylatexenc.latex2text import LatexNodes2Text
 
     return LatexNodes2Text().nodelist_to_text([node])
@@ -97,7 +97,7 @@ def _mask_code(text: str) -> str:
 
 
 class _Reader:
-    """Turns nodes of a text from place `end` on into tokens, and its footnotes into units."""
+    """Turns nodes of a text into `tokens`, from place `end` on, and its footnotes into `notes`."""
 
     def __init__(self, text: str, end: int, rules: html.MarkupRules) -> None:
         self._text, self._end, self._rules = text, end, rules
@@ -163,7 +163,7 @@ class _Reader:
         self.add(node.pos + node.len, "block")
 
     def _macro(self, node: Any, nodes: Sequence[Any], place: int) -> int:
-        """Add a macro; return the index in `nodes` behind it and behind its unknown arguments."""
+        """Add a macro, which nodes[place] follows; return the index behind unknown arguments."""
         name, stop = node.macroname, node.pos + node.len
         arguments = [arg for arg in (node.nodeargd.argnlist if node.nodeargd else ()) or () if arg]
         inside = arguments[-1] if arguments else None
@@ -184,7 +184,7 @@ class _Reader:
         return place
 
     def _note(self, inside: Any, stop: int) -> None:
-        """Add a footnote up to `stop` as what stays; its units come first, as they go into it."""
+        """Add the footnote `inside` as a token up to `stop` that renders it; its units go first."""
         reader = _Reader(self._text, self._end, self._rules)
         reader.add(inside.pos + 1, "block")
         reader.walk(inside.nodelist)
@@ -196,9 +196,9 @@ class _Reader:
     def _skip_arguments(
         self, nodes: Sequence[Any], place: int, stop: int, is_title: bool = False
     ) -> tuple[int, int]:
-        """Return `place`, an index of `nodes`, and `stop`, one of the text, behind arguments.
+        """Return `place`, an index of `nodes`, and `stop`, one of the text, moved behind arguments.
 
-        They are the groups and brackets behind a macro; with `is_title` groups are read, not kept.
+        These are the groups and brackets there. With `is_title` the groups are added as tokens.
         """
         while place < len(nodes) and nodes[place].pos <= stop:
             node = nodes[place]

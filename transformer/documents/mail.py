@@ -36,7 +36,7 @@ _Edit = tuple[int, int, str]  # where it begins and ends, and what is written th
 
 
 def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
-    """Parse the subject and the texts of an e-mail; UserError for a file without its headers."""
+    """Parse subject and texts of an e-mail, a str as UTF-8; UserError for one without headers."""
     # Each byte is a character, so that what the library reads stands in the text as it is.
     source = (content.encode() if isinstance(content, str) else content).decode("latin-1")
     message = email.message_from_string(source)
@@ -119,9 +119,9 @@ def _edits(
     before: str,
     render: Callable[[], str],
 ) -> Iterator[_Edit]:
-    """Yield the edits (start, stop, text) of a part and its header, if its text is not `before`.
+    """Yield the edits (start, stop, text) of a part and its header, unless its text stays `before`.
 
-    `header` and `body` are their places in `source`; `render` returns the translated text.
+    `header` and `body` are their places in `source`; `render` returns the translated text, decoded.
     """
     text = render()
     if text == before:

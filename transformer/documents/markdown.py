@@ -192,7 +192,10 @@ def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list
 def _spans(
     children: "list[MarkdownToken]", content: str
 ) -> Iterator[tuple[str, str, int, int, str]]:
-    """Yield the kind, name, start, end (before the start: not found) and text of each part."""
+    """Yield (kind, name, start, end, text) of each part, as for a `Token`.
+
+    Start and end are indices of `content`; an end before the start: the part was not found.
+    """
     end = 0
     following = iter(children)
     for child in following:

@@ -24,7 +24,7 @@ _BRANCH = re.compile(r"\s*+(?:(?P<selector>[^\s{}',#]++)\s*+(?P<open>\{)|(?P<clo
 
 
 def _text_pattern(signs: str) -> re.Pattern[str]:
-    """Return the pattern of one piece of a text in which `signs` are syntax."""
+    """Return the pattern of one piece: a text without `signs`, a placeholder, `begin` or `end`."""
     return re.compile(
         rf"(?P<text>(?:[^'{signs}]++|''|'(?![{signs}]))++)"
         rf"|(?P<placeholder>'(?:[^']++|'')*+(?:'|\Z)|\#|{_SIMPLE})|(?P<begin>{_BEGIN})|(?P<end>\}})",
@@ -72,7 +72,7 @@ def _parse(text: str) -> list[_Piece]:
 
 
 def _structure(pieces: Sequence[_Piece]) -> list[list[str]]:
-    """Return the syntax between the sentences of a message, and the placeholders of each."""
+    """Return by turns a sentence's sorted placeholders and the syntax behind it, each as a list."""
     structure = list[list[str]]([[]])
     for piece in pieces:
         if piece.kind == "syntax":

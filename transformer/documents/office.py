@@ -52,7 +52,7 @@ _BOOK = html.MarkupRules(
 
 
 def _archive(name: re.Pattern[str], parse: BytesParser, needs: str) -> BytesParser:
-    """Return a parser of ZIP archives whose members with such a name have texts; the others stay.
+    """Return a parser of ZIP archives: `parse` reads members whose whole name matches; others stay.
 
     It raises UserError for an archive without the member `needs`.
     """
@@ -109,7 +109,7 @@ def _members(content: bytes, max_bytes: int) -> list[tuple[zipfile.ZipInfo, byte
 
 
 def _with_target(text: str, options: Options, name: str) -> str:
-    """Return a book whose element of this name names the target language, if it has the source."""
+    """Return the XML `text` with the source language in elements `name` replaced by the target."""
     if not options.target:
         return text
     own = rf"(<{name}\b[^<>]*+>\s*+){re.escape(options.source)}(?:-[\w-]++)?(?=[<\s])"

@@ -64,9 +64,10 @@ class Metadata:
 
 
 class PickledList(Generic[T]):
-    """An append-only list that keeps its items pickled, a batch at a time.
+    """An append-only list that keeps its items pickled, a batch at a time, and can be iterated.
 
     As objects they need several times the memory, which a busy server does not get back.
+    `metadata` is that of the file whose passages they are.
     """
 
     def __init__(self, items: Iterable[T] = (), metadata: Metadata = Metadata()) -> None:
@@ -124,7 +125,7 @@ Unit = tuple[Passage, Setter]
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[AnyStr]):
-    """A parsed file: units (passage, setter) in order; `render` writes it once all setters ran."""
+    """A file's units (passage, setter of its translation); `render` writes it once all were set."""
 
     units: Sequence[Unit]
     render: Callable[[], AnyStr]
@@ -170,7 +171,7 @@ def declared_encoding(content: bytes) -> tuple[str, bytes] | None:
 
 
 def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..., Parsed[bytes]]:
-    """Turn a parser of text into one of bytes or text, which writes the declared encoding.
+    """Turn a parser of text into one of (bytes or text, options) that writes the declared encoding.
 
     A file that declares none is written in UTF-8, or in `cp1252_output` if it is not UTF-8. The
     parser raises UserError for bytes that are not text.
@@ -218,7 +219,7 @@ def resolve_target(source: str, target: str, options: Options) -> str:
 
 
 class InlineContent(Generic[T]):
-    """A passage made of (text or None, whether marked, part), and its translation as parts."""
+    """A `passage` made of (text or None, whether marked, part); `render` splits a translation."""
 
     def __init__(self, parts: Iterable[tuple[str | None, bool, T]]) -> None:
         """Join `parts`: (text or None for a placeholder, whether marked, object of the format)."""

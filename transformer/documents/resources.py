@@ -184,7 +184,7 @@ def _php_values(root: Any) -> Iterator[Any]:
 
 
 def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbatim]]:
-    """Yield a string's parts for `InlineContent`: texts, and between them variables as None."""
+    """Yield the parts of a string in `text` for `InlineContent`: texts, and None for variables."""
     pieces: list[tuple[str | None, str]] = []  # what it says, if it is text, and its source
     end = node.start_byte + 1
     for child in node.named_children:
@@ -226,7 +226,7 @@ def parse_fluent(text: str, options: Options) -> Parsed[str]:
 
 
 def _translate_pattern(edits: TextEdits, text: str, pattern: Any) -> None:
-    """Translate the texts of a pattern of Fluent; each variant of a selection by itself."""
+    """Add the units of a Fluent `pattern` of `text` to `edits`; each variant has its own."""
 
     def variants(element: Any) -> list[Any]:
         return getattr(getattr(element, "expression", None), "variants", None) or []

@@ -222,7 +222,7 @@ def _style(properties: Any) -> str:
 
 
 def _run_groups(paragraph: Any) -> Iterator[list[_Run]]:
-    """Yield neighbouring runs of text only, which are read as one; all other texts one by one."""
+    """Yield lists of runs to read as one: neighbours of text, or staying; nested texts singly."""
     group: list[_Run] = []
     for child in paragraph:
         name = _name(child)

@@ -25,14 +25,15 @@ TEMPLATES = re.compile(f"({TEMPLATE})")
 
 
 def _pattern(
-    letter: str, comment: str, cdata: str, instruction: str, template: str
+    first_letters: str, comment_end: str, cdata_end: str, instruction_end: str, template: str
 ) -> re.Pattern[str]:
-    """Return the pattern of a token, from those of a name's first letter, ends and templates."""
+    """Return the pattern of a token in HTML or XML, made of these parts."""
     return re.compile(
-        rf"(?P<kept>{template}|(?s:<!--(?:{comment})|<!\[CDATA\[.*?{cdata}|<\?.*?{instruction}))"
-        rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![{letter}/!?])))++)"
-        rf"|(?P<tag>{_TAG % letter})"
-        rf"|(?P<block><(?!/?[{letter}]|!--|!\[CDATA\[|\?)[^>]*+>)"
+        rf"(?P<kept>{template}|(?s:<!--(?:{comment_end})"
+        rf"|<!\[CDATA\[.*?{cdata_end}|<\?.*?{instruction_end}))"
+        rf"|(?P<text>(?:[^<{{]++|(?!{template})(?:\{{|<(?![{first_letters}/!?])))++)"
+        rf"|(?P<tag>{_TAG % first_letters})"
+        rf"|(?P<block><(?!/?[{first_letters}]|!--|!\[CDATA\[|\?)[^>]*+>)"
     )
 
 
@@ -47,10 +48,11 @@ _RAW = _RAW_XML | {"textarea", "title", "xmp", "iframe", "noembed", "noframes"}
 
 @dataclass(slots=True)
 class Token:
-    """A piece of a file: text, a tag (open, close, empty) or what stays (kept, block).
+    """A piece of a file of a `kind`: text, a tag (open, close, empty) or what stays (kept, block).
 
-    `decoded` is what a text says, if not its source with entities replaced; `render` returns what
-    is written instead of the source.
+    A kept token stands within a passage, a block ends it. `name` is that of a tag. `decoded` is
+    what a text says, if not its source with entities replaced; `render` returns what is written
+    instead of the source.
     """
 
     source: str
@@ -105,7 +107,7 @@ def attribute_spans(tag: str) -> dict[str, Span]:
 
 
 def attribute_values(tag: str) -> dict[str, str]:
-    """Return the attributes with a value of a tag, or of the tag that a text begins with."""
+    """Return the values, unescaped, by lowercase name, of a tag or the one that begins a text."""
     tag = match.group() if (match := TAG.match(tag)) else tag
     return {
         name: unescape(tag[a + 1 : b - 1] if tag[a : a + 1] in ("'", '"') else tag[a:b])
@@ -114,7 +116,7 @@ def attribute_values(tag: str) -> dict[str, str]:
 
 
 def replace_attributes(tag: str, values: Mapping[str, str]) -> str:
-    """Return a tag with new values of its attributes; a name that it does not have is ignored."""
+    """Return a tag with `values` by lowercase name, escaped here; names it lacks are ignored."""
     parts, end = list[str](), 0
     for name, (a, b) in attribute_spans(tag).items():
         if name in values:

@@ -66,10 +66,11 @@ _FIXED = re.compile(f"{PLACEHOLDER.pattern[:-1]}|{_CONTROLS.pattern[1:]}")
 async def translate_passages(
     passages: Iterable[Passage], translate: Translate, inspect: Inspect | None = None
 ) -> TranslatedPassages:
-    """Return a translation for each passage, in order, and the warnings of them all.
+    """Return a list of the translation of each passage, and the warnings of them all.
 
-    Passages go to `translate` in batches, so that other clients have their turn between; those with
-    marks to `inspect`, which aligns their sentences, if it is given.
+    `translate` gets the texts in batches, so that other clients have their turn between, and
+    returns their translations; `inspect`, if given, gets a text with marks, and returns the aligned
+    sentences.
     """
     translations, warnings = PickledList[MarkedText](), dict[str, None]()
     for batch in batched(passages):
@@ -101,7 +102,7 @@ async def _translate_batch(
 
 
 def _is_complete(passage: Passage, marked: MarkedText) -> bool:
-    """Return whether a translation has each placeholder and mark once, and the text between."""
+    """Return whether `marked` has each mark and placeholder once, and none newly side by side."""
     if passage.placeholders:
         text = plain_text(marked)
         counts = Counter(PLACEHOLDER.findall(text))
@@ -164,7 +165,7 @@ def _join_marks(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str,
 
 
 def _project_marks(segment: TranslatedSegment, marks: Sequence[Span]) -> MarkedText:
-    """Return a translation with its marks; ValueError if there is no alignment for them."""
+    """Return a translation with `marks` of segment.text; ValueError where nothing aligns them."""
     if not marks:
         return [(segment.target, None)]
     if segment.text == segment.target:
@@ -225,7 +226,7 @@ def align_segments(
     """Align sentences with their translations.
 
     If the model alone (`plain`), without guard and glossary, gives another translation, it is
-    forced to produce the given one.
+    forced to produce the given one; where it cannot, `aligned` of the segment is None.
     """
     from transformer.explain.alignment import align, align_given, can_align
 

@@ -98,7 +98,8 @@ def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
 def _escape_cell(source: str, is_quoted: bool, delimiter: str, text: str) -> str:
     """Write a text as a cell, quoted if `is_quoted` or if its signs ask for it.
 
-    Its commas and semicolons become those of `source`, unless it has more of them.
+    Its commas and semicolons become those of `source`, the cell's text before, in their order,
+    unless it has more of them.
     """
     stops = iter(_STOP.findall(source))
     if len(_STOP.findall(text)) <= len(_STOP.findall(source)):  # a semicolon comes out as a comma
@@ -122,10 +123,10 @@ class JSONObject(list[tuple[str, Any]]):
 
 
 def decode_json(text: str, line: int = 1, offset: int = 0) -> Any:
-    """Decode JSON to `JSONObject`, lists, `JSONString` and other strings for numbers.
+    """Decode JSON to `JSONObject`, lists, `JSONString`, str for numbers, and True, False and None.
 
-    `line` and `offset` say where the text begins in its file. UserError with the line if it is not
-    sound.
+    `line`, from 1, and `offset` in characters say where the text begins in its file. UserError with
+    the line if it is not sound.
     """
 
     def parse_string(text: str, start: int, strict: bool) -> tuple[JSONString, int]:
@@ -174,8 +175,8 @@ def parse_json(text: str, options: Options, is_lines: bool = False) -> Parsed[st
 def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
     """Yield the strings in order, each with its key.
 
-    The items of a list have the key of the list, and the root has the key "". Sets `missing_form`
-    of the form `..._other` of a plural that lacks `..._many`.
+    The items of a list have the key of the list, and the root has the key "". In a plural without
+    `..._many`, the string of `..._other` gets this key as its `missing_form`.
     """
     stack = [("", root)]
     while stack:
@@ -198,7 +199,7 @@ def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
 
 
 def _before_value(text: str, key: str, string: JSONString) -> str:
-    """Return the comma, space, key and colon before a new plural form, laid out as for `key`."""
+    """Return comma, space, key and colon for string.missing_form, as they are at its own `key`."""
     begin = text.rfind(json.dumps(key), 0, string.start)
     before = text[max(0, begin - 200) : max(0, begin)]
     space = before[len(before.rstrip()) :]
@@ -309,7 +310,7 @@ def _scalars_by_key(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _escape_scalar(source: str, style: str | None, text: str) -> str:
-    """Write a string of YAML in its style, or in double quotes if the style cannot hold it."""
+    """Write a text in the `style` (PyYAML's) of `source`, or in double quotes if that cannot be."""
     import yaml
 
     if style == "'" and "\n" not in text:

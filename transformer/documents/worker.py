@@ -54,7 +54,10 @@ class WorkerPool:
     async def read(
         self, content: bytes | str, suffix: str, options: Options
     ) -> PickledList[Passage]:
-        """Return the passages of a file; UserError for one that is unsound or meets a limit."""
+        """Return the passages of a file, or of a text, read as the format of `suffix` (".html").
+
+        UserError for one that is unsound or meets a limit.
+        """
         reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
         source, target, notes = json.loads((lines := io.BytesIO(reply)).readline())
         passages = (
@@ -185,7 +188,7 @@ def receive_requests(connection: Connection, idle: float) -> Iterator[bytes]:
 
 
 def _reply(request: bytes) -> bytes:
-    """Return the reply to a request: "p" and passages, "f" and a file, or "e" and an error."""
+    """Return the reply to a pickled request: "p" and passages, "f" and a file, "e" and an error."""
     content, suffix, options, translations, _ = pickle.loads(request)
     try:
         document = formats.read(content, suffix, Options(**options))
@@ -210,7 +213,7 @@ def _peak_memory() -> int:
 
 
 def main(connection: Connection, memory: int, idle: float) -> None:
-    """Answer requests until `idle` seconds pass without one; `memory` bytes are the limit."""
+    """Answer requests until `idle` seconds pass without one, by an error beyond `memory` bytes."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -29,7 +29,10 @@ RATIO_EDGES = tuple(n / 10 for n in range(21))  # bins of length ratios; the las
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestSet:
-    """A test set and its translations: lists of equal length, no line break within a text."""
+    """A test set and its translations: lists of equal length, no line break within a text.
+
+    `spec` is what `read_pairs` got; `baseline` are another system's translations, in a comparison.
+    """
 
     name: str
     spec: str
@@ -65,7 +68,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Scores of the sentences with a source of about this length; empty without sentences."""
+    """`scores` of the sentences whose source has so many `words` ("6-10"); () without sentences."""
 
     words: str
     sentences: int

@@ -43,9 +43,10 @@ class System:
 class EvaluationRequest:
     """What to evaluate: `model` and `compare` for `open_system`, `tests` for `read_pairs`.
 
-    `names` are those of the sets in the report; `limit` pairs of each are read. Output words that
-    are in no text of the corpora `known` are counted. `reversed_tests`: the columns of the test
-    sets are named for the other direction.
+    `names` are those of the sets in the report, `output` is its folder (None: `_output_folder`);
+    `limit` pairs of each are read. Output words that are in no text of the corpora `known`, also
+    for `read_pairs`, are counted. `reversed_tests`: the columns of the test sets are named for the
+    other direction.
     """
 
     model: str
@@ -252,9 +253,10 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
 
 
 def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:
-    """Make the folder of the report, before the translating, so that errors show early.
+    """Make and return the folder of the report, before translating: a UserError then shows early.
 
-    A released model stays as it was released: its report goes to the working folder.
+    By default it is evaluation/NAMES in a checkpoint, beside a file of translations, or for a
+    released model, which stays as it was released, in the working folder.
     """
     is_own = system.path.is_dir() and not (system.path / SELFTEST).exists()
     home = system.path if is_own else Path() if system.path.is_dir() else system.path.parent

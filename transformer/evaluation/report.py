@@ -66,7 +66,10 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """One system on all its test sets; `decode` is None where a file was scored."""
+    """One system on all its test sets; `decode` is None where a file was scored.
+
+    `model` is the name of a checkpoint or file, `path` its place; `format` that of report.json.
+    """
 
     format: int = FORMAT
     model: str
@@ -80,7 +83,7 @@ class Report:
 
 
 def machine(device: str = "none") -> Machine:
-    """Describe the machine of this process, and the version of this software."""
+    """Describe the machine of this process, the `device` used and the version of this software."""
     return Machine(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device,
@@ -142,7 +145,7 @@ def summary_table(report: Report) -> str:
 
 
 def to_html(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the report as a page; `metrics`, the records of a training run, become its curves.
+    """Return the report as a page; `metrics`, as of `read_metrics`, become curves of the training.
 
     Without the extra `plots` it is the same page without plots, and says so.
     """
@@ -173,6 +176,7 @@ def to_html(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
 
 
 def _plots(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return SVGs by name: "buckets SET" and "lengths SET" of each set, "curves" of metrics."""
     figures = {}
     for test_set in report.sets:
         filled = [bucket for bucket in test_set.buckets if bucket.scores]
@@ -196,7 +200,7 @@ def _plots(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, st
 
 
 def _set_section(test_set: SetReport, report: Report, figures: Mapping[str, str], n: int) -> str:
-    """Return the part of the page about the `n`th test set; `figures` are its SVGs by name."""
+    """Return the part of the page on the `n`th test set, from 1; `figures` are from `_plots`."""
     score_rows = [(s.metric, _interval(s), s.signature) for s in test_set.scores]
     bucket_rows = [
         (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))
@@ -250,7 +254,7 @@ def _count_rows(test_set: SetReport) -> list[tuple[str, str]]:
 def _example_lists(
     test_set: SetReport, n: int
 ) -> list[tuple[str, str, tuple[SentenceResult, ...]]]:
-    """Return the lists of example sentences of a set: anchor, title, sentences."""
+    """Return the lists of example sentences of the `n`th set: anchor, title, sentences."""
     lists = [
         ("random", f"{len(test_set.sampled)} sentences drawn at random", test_set.sampled),
         ("worst", f"The {len(test_set.worst)} worst sentences by chrF2", test_set.worst),

@@ -49,7 +49,7 @@ class Check:
 def write(folder: Path, pairs: Mapping[Direction, Sequence[SentencePair]], name: str) -> None:
     """Write selftest.json into a checkpoint, from its own translations in float32.
 
-    `pairs` are sentences and references of a test set `name` by direction. UserError if it fails.
+    `pairs`, by direction, are of a test set `name`. UserError if loading or writing fails.
     """
     parts = {"-".join(langs): _golden(folder, langs, pairs[langs], name) for langs in pairs}
     values = parts if len(parts) > 1 else next(iter(parts.values()))

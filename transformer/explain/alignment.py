@@ -171,7 +171,7 @@ def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
 
 
 def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
-    """Return the first word that new ids form, and their number; 0 if the word may continue."""
+    """Return the first word of `ids`, behind `before`, and how many it takes: 0 if it may go on."""
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])

@@ -59,9 +59,10 @@ class Trace(AlignedTranslation):
 
 @contextlib.contextmanager
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
-    """Yield lists of the weights of all layers' attention, by kind, filled while the block runs.
+    """Yield lists "encoder", "decoder" and "cross", of the attention of each layer: (H, T, S).
 
-    No other thread may run the model meanwhile.
+    They are filled while the block runs, in which no other thread may run the model, with the first
+    sentence of a batch.
     """
     seen: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
 
@@ -128,10 +129,11 @@ def explain(
     steps: bool = True,
     decode: DecodeConfig = GREEDY,
 ) -> Iterator[str]:
-    """Yield lines that explain the translation of each sentence of each text.
+    """Yield the lines of `format_trace` for each sentence of each text.
 
-    With `picture`, draw the attention of the only sentence; without `steps` the only line is then
-    the translation. UserError for several sentences with a picture, and for one that is too long.
+    With `picture`, draw the attention of the only sentence into it; only then may `steps` be False,
+    which yields the translation alone. UserError for several sentences with a picture, and for one
+    that is too long.
     """
     sentences = (
         part.text

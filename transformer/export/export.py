@@ -88,7 +88,8 @@ class Agreement:
     """The result of the check of an export.
 
     In float32 both engines translate all of `n_sentences` alike, except `n_ties` sentences where
-    two tokens were equally likely. With quantized weights they translate `n_quantized` alike.
+    two tokens were equally likely. With the weights that were saved, quantized if that was asked
+    for, they translate `n_quantized` alike.
     """
 
     n_sentences: int
@@ -112,7 +113,10 @@ class Difference:
 def _preference_margin(
     model: Transformer, src: Tensor, ours: Sequence[int], theirs: Sequence[int]
 ) -> float:
-    """Return by how many nats the model prefers our token where two translations first differ."""
+    """Return by how many nats the model prefers our token where two translations first differ.
+
+    These are ids without end mark, of the only source in `src`: (1, S).
+    """
     pairs = list(itertools.zip_longest(ours, theirs, fillvalue=EOS_ID))
     place = next(i for i, (own, other) in enumerate(pairs) if own != other)
     own, other = pairs[place]

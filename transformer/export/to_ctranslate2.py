@@ -164,7 +164,8 @@ def ctranslate2_search(
 ) -> Callable[[Tensor, int], list[list[int]]]:
     """Return a function that does greedy search on ids with CTranslate2: (B, S), limit -> B lists.
 
-    CTranslate2 adds `tags` and the end mark to the sources itself, so both are removed first.
+    Limit and lists are without end mark; `pieces` is the vocabulary by id. CTranslate2 adds `tags`
+    and the end mark to the sources itself, so both are removed first.
     """
     ids = {piece: i for i, piece in enumerate(pieces)}
     added = {PAD_ID, EOS_ID, *tags}

@@ -230,7 +230,7 @@ def open_huggingface(folder: Path) -> tuple[Any, Any]:
 
 
 def huggingface_search(model: Any) -> Callable[[Tensor, int], list[list[int]]]:
-    """Return a function that does greedy search with `generate`: (B, S), limit -> B lists."""
+    """Return a function that does greedy search with `generate`, as `ctranslate2_search` does."""
 
     def search(src: Tensor, most: int) -> list[list[int]]:
         rows = model.generate(

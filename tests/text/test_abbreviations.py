@@ -25,6 +25,9 @@ from transformer.text.sentences import split_sentences
             "Add 2 tablespoons of oil, 1/2 teaspoons salt.",
         ),
         ("es", "1 cda de sal, 10 % dto. hoy", "1 cucharada de sal, 10 % descuento hoy"),
+        ("en", "Weighs 180 lbs", "Weighs 180 pounds"),
+        ("en", "A bag of 12 oz.", "A bag of 12 ounces."),
+        ("en", "$5.99/lb, 3 lb and 2 oz", "$5.99/lb, 3 pounds and 2 ounces"),
         ("fr", "pág. 12", "pág. 12"),
         ("en", "On Mon, Mar 4, 2024", "On Monday, March 4, 2024"),
         (

@@ -32,7 +32,7 @@ _TABLE = {
         |Sept September|Oct October|Nov November|Dec December|Mon Monday|Tue Tuesday|Tues Tuesday
         |Wed Wednesday|Thu Thursday|Thur Thursday|Thurs Thursday|Fri Friday|Sat Saturday
         |Sun Sunday""",
-        "tbsp tablespoons|tsp teaspoons",
+        "tbsp tablespoons|tsp teaspoons|lb pounds|lbs pounds|oz ounces",
     ),
 }
 _CONTEXTS = (
@@ -115,4 +115,5 @@ def _expand(words: Mapping[str, str], found: re.Match[str]) -> str:
         word = capitalize_first(word)
     rest = found.string[found.end() :]
     before = "" if found[0][0].isalpha() else " "
-    return before + word + ("." if not rest.strip() else " " * rest[0].isdigit())
+    dot = "." if found[0][-1] == "." and not rest.strip() else ""
+    return before + word + dot + " " * rest[:1].isdigit()

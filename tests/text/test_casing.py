@@ -8,6 +8,7 @@ from transformer.text.casing import (
     is_all_caps,
     is_capitalized_word,
     is_title_case,
+    lowercase,
     match_final_mark,
     match_initial_case,
     may_be_title_case,
@@ -62,3 +63,16 @@ def test_single_words_capitals_and_titles_are_told_from_names_and_sentences(
 ) -> None:
     assert [text for text in texts if not is_it(text)] == []
     assert [text for text in others if is_it(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CAPÍTULO XIV", "capítulo XIV"),
+        ("LUIS II Y XX", "luis II y XX"),
+        ("AYER VI A X", "ayer vi a x"),
+        ("EXIT MIX", "exit mix"),
+    ],
+)
+def test_roman_numerals_stay_in_capitals(text: str, expected: str) -> None:
+    assert lowercase(text) == expected

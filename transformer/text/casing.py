@@ -25,6 +25,8 @@ MIN_TITLE_WORDS = 5  # a shorter text may be a name
 MIN_CAPITALIZED_WORDS = 3  # a shorter text may be a sentence: Soy Tom
 _END = re.compile(r"[.?!…]\W*$")
 _ROMAN = re.compile(r"[IVXLCDM]+")
+# A word in capitals that is no Roman numeral; VI may be the Spanish verb.
+_CAPITALS = re.compile(r"\b(?!(?!VI\b)(?=[IVX]{2,}\b)X{0,3}(?:IX|IV|V?I{0,3})\b)\w+")
 
 
 def is_all_caps(text: str) -> bool:
@@ -71,6 +73,11 @@ def is_lowercase_phrase(text: str) -> bool:
 def capitalize_first(text: str) -> str:
     """Return the text with a capital first character, the others as they are."""
     return text[:1].upper() + text[1:]
+
+
+def lowercase(text: str) -> str:
+    """Return the text in lower case, but for Roman numerals: CAPÍTULO XIV -> capítulo XIV."""
+    return _CAPITALS.sub(lambda word: word[0].lower(), text)
 
 
 def title_case(text: str) -> str:

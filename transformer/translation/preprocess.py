@@ -16,6 +16,7 @@ from transformer.text.casing import (
     is_capitalized_word,
     is_lowercase_phrase,
     is_title_case,
+    lowercase,
     match_final_mark,
     match_initial_case,
     may_be_title_case,
@@ -237,9 +238,9 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
         letter = None if is_kept else _LETTER.search(text)
         if letter and is_first:
             at, is_first = letter.start(), False
-            lowered.append((text[: at + 1] + text[at + 1 :].lower(), False))
+            lowered.append((text[: at + 1] + lowercase(text[at + 1 :]), False))
         else:
-            lowered.append((text if is_kept else text.lower(), is_kept))
+            lowered.append((text if is_kept else lowercase(text), is_kept))
     return tuple(lowered)
 
 

@@ -66,7 +66,7 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
         r'\[/?[biu]\]|\[url=[a-z/]{1,9}\]|\[gallery ids="[0-9]{1,2},[0-9]"\]|\[/quote\]'
     ),
     "emphasis": st.nothing(),  # two signs: see below
-    "rank": matching(r">{2,4}"),
+    "rank": matching(r">{2,4}"),  # and -Yes: see below
     "hashtag": matching(r"#[A-Z][a-z]{1,6}[A-Z][a-z]{1,6}|#[a-z]{2,9}|#caf\u00e9[0-9]?"),
     "mention": matching(r"@[a-z]{2,8}(?:_[a-z]{1,5})?(?:@[a-z]{2,8}\.[a-z]{2,4})?|[ru]/[a-z]{3,9}"),
     "emoji": matching(r":[a-z]{2,9}(?:_[a-z]{1,5})?:(?::[a-z]{3}:)?"),
@@ -79,7 +79,9 @@ MEMBERS: dict[str, st.SearchStrategy[str]] = {
         r"\[-[a-z]\]|\[--[a-z]{3,9}\]|--[a-z]{3,9}(?:-[a-z]{2,5})?|\"[a-z]{2}\": true"
     ),
     "url": matching(r"https://[a-z]{2,8}\.org/[a-z]{1,9}|[a-z]{2,8}\.(?:pdf|docx)|/usr/[a-z]{2,8}"),
-    "token": matching(r"[0-9a-f]{8}-[0-9]{4}-4[0-9]{3}-a[0-9]{3}-[0-9]{12}"),
+    "token": matching(
+        r"[0-9a-f]{8}-[0-9]{4}-4[0-9]{3}-a[0-9]{3}-[0-9]{12}|[A-Z] [A-Z](?: [A-Z]){1,5}"
+    ),
     "blank": matching(r"_{4,8}|\.{5,8}"),
     "accelerator": st.nothing(),  # of a label: see below
     "number": st.nothing(),  # not kept by itself
@@ -118,6 +120,8 @@ def test_a_mark_is_found_whole_in_any_sentence(kind: str, data: st.DataObject) -
         "} else {",
         'git commit -m "fix the house"',
         "pip install transformer",
+        "true",
+        "null",
         "$ cd casa",
         "ls -l",
         "sudo apt install vim",

@@ -89,12 +89,13 @@ PATTERNS = {
     # of {n, plural, one {# day} other {# days}} all but the words
     "message": r"\{\s?[\w.-]{1,40}+,\s?(?:plural|select|selectordinal),(?:\s?offset:\d++)?"
     r"\s?[\w=]{1,20}+\s?\{|\}\s?[\w=]{1,20}+\s?\{|\}\s?\}|(?<=\{)\#(?=\s)",
-    # a line of a program
+    # a line of a program, or a value
     "statement": r"(?m:^)[ \t]*+(?:(?:if|for|while|switch|catch)\s?\("
     r"(?=[^\n]*[<>=!&|;:{])[^\n]++(?<=[;{})])"
     r"|(?:const|let|var|int|float|double|auto|string|bool)\s\w++\s?=[^\n]++|return\b[^;\n]{0,80}+;"
     r"|[A-Za-z_][\w.]*+\((?:[^()\n]*+\)\s?[;{]|(?:[\"'][^()\n]*+(?<=[\"']))?\))|(?:def|function|func|fn|class)\s\w++\([^\n]*+"
-    r"|import\s[\w.{},* '\"]{1,99}+;|\}\s?(?:else\s?\{)?)[ \t]*+(?m:$)",
+    r"|import\s[\w.{},* '\"]{1,99}+;|\}\s?(?:else\s?\{)?|true|false|null|undefined|NaN)"
+    r"[ \t]*+(?m:$)",
     # a line of a shell
     "shell": rf"(?m:^)[ \t]*+(?:\$\s(?:cd|echo|cat|sudo|{_COMMANDS})\s[^\n]++"
     rf"|(?:sudo\s)?(?:{_COMMANDS})\s"
@@ -138,8 +139,8 @@ PATTERNS = {
     "emphasis": r"(?<![\w*_='])(?P<mark>\*{1,3}+|_{1,2}+|==|'{2,5}+)"
     r"(?=[^\W_]|[¿¡(«“\"])"
     r"(?=[^\n]{1,300}?(?<=[^\W_]|[.,:;!?…)»”\"])(?P<end>(?P=mark))(?![\w*_=']))",
-    # who speaks or is quoted: >>; a row of #; *note; ...that he left; == History ==
-    "rank": r">{2,}+|<{2,}+|\#{2,}+|(?m:^)(?:\*++(?=\w)|(?:\.{2,4}+|…)(?=\s?\w))"
+    # who speaks or is quoted: >>; a row of #; *note; -Yes; ...that he left; == History ==
+    "rank": r">{2,}+|<{2,}+|\#{2,}+|(?m:^)(?:\*++(?=\w)|-(?=[^\W\d_]{2})|(?:\.{2,4}+|…)(?=\s?\w))"
     r"|(?m:^)={2,6}+(?=\s)|(?<=\s)={2,6}+(?=\s*+(?m:$))",
     # #café, #GoodCoffee, #fff
     "hashtag": r"(?<![\w&/\#])\#(?=\d*+[^\W\d])\w++",
@@ -180,10 +181,11 @@ PATTERNS = {
     r"|(?<![\w@./-])(?:[\w-]++\.)+"
     rf"(?:[a-z]{{2,12}}+(?::\d{{1,5}}+)?/[^\s<>\"`]*+|(?i:com|org|net|edu|gov|{_FILE_ENDINGS})(?![\w@-]))"
     r"|(?<![\w/.~])~?(?:/[\w.@+-]++){2,}+/?|(?<!\w)[A-Za-z]:\\[^\s<>\"|]*+",
-    # a hash, a key, the number of a card
+    # a hash, a key, the number of a card; L M X J V
     "token": rf"(?<![{_TOKEN}])(?=[{_TOKEN}]{{16}})(?:[{_TOKEN}]{{{MIN_UNBROKEN_CHARS},}}+"
     rf"|(?:{_MIXED})[{_TOKEN}]++)"
-    r"|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w)",
+    r"|(?<!\w)(?:[A-Z]{2}\d{2}\s)?\d{4}(?:\s\d{4}){2,}+(?:\s\d{1,4}+)?(?!\w)"
+    r"|(?<!\S)[A-ZÑ](?:\s[A-ZÑ]){2,}+(?!\S)",
     # ____ and ...... to fill in
     "blank": r"_{2,}+(?:[/. -]?_{2,}+)*+|\.{5,}+",
     # of a label, the sign of the key that chooses it: &Save, E&xit, _File
@@ -203,7 +205,7 @@ CHAT_PREFIX = re.compile(  # 3/12/24, 9:15 PM - Ann: [21:15] <ann> Ann, [12.03.2
 # Signs that say how words look, or who says them; some come in pairs, around words.
 _PAIRED = rf"[*_=']{{1,5}}|\[\[.*\||\]\]|{PATTERNS['board']}"
 _IS_PAIRED = re.compile(f"(?:{_PAIRED})")
-_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#=]+|…|{PATTERNS['colour']}|{PATTERNS['override']})")
+_IS_MARKUP = re.compile(rf"(?:{_PAIRED}|[>.<\#=-]+|…|{PATTERNS['colour']}|{PATTERNS['override']})")
 _IS_MESSAGE = re.compile(rf"(?:{PATTERNS['message']})")
 
 

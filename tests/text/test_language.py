@@ -3,7 +3,7 @@
 import pytest
 
 from tests.processes import shipped
-from transformer.text.language import detect, language_code
+from transformer.text.language import detect, is_in_target_language, language_code
 
 LANGS = ("es", "en")
 
@@ -51,3 +51,17 @@ def test_without_a_word_nothing_is_decided(text: str) -> None:
 )  # fmt: skip
 def test_a_region_and_capitals_do_not_change_a_language(name: str, code: str) -> None:
     assert language_code(name) == code
+
+
+def test_text_of_the_target_language_is_recognised_and_text_to_translate_is_not() -> None:
+    langs, wrong, n_seen = (("es", "en"), ("en", "es")), list[str](), 0
+    pairs = shipped("test")
+    for one, (src, tgt) in enumerate(langs):
+        wrong += [pair[one] for pair in pairs if is_in_target_language(pair[one], src, tgt)]
+        n_seen += sum(is_in_target_language(pair[1 - one], src, tgt) for pair in pairs)
+    assert len(wrong) <= len(pairs) // 1000
+    assert n_seen >= 1.6 * len(pairs)
+    for text in ("No me gusta leer.", "La casa es roja.", "Cerrar sesión"):
+        assert is_in_target_language(text, "en", "es")
+    for text in ("Come on", "Save all", "The house is red."):
+        assert is_in_target_language(text, "es", "en")

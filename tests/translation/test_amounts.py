@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT
+from tests.translation.test_guard import Spoken
 from transformer.config import DecodeConfig
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
@@ -126,3 +127,28 @@ def test_the_released_model_keeps_times(
         if not said(to, result.text, minute)
     ]
     assert not wrong, wrong
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
+        ("Hablé ayer con Juan Pérez en la oficina.",
+         {"Juan": "John"}, "Hablé ayer con Juan Pérez en la oficina."),
+        ("Luis XVIII vino ayer.", {"XVIII": "XVII"}, "Luis XVIII vino ayer."),
+        ("Vino a casa (ayer) y se fue.", {")": ""}, "Vino a casa (ayer) y se fue."),
+        ("La llamada es a las 15:05 en casa.", {"15:05": "3:05 p.m. 14.000"},
+         "La llamada es a las 3:05 p.m. en casa."),
+        ("Je voudrais un café et un croissant, s'il vous plaît.", {"un ": "a "},
+         "Je voudrais un café et un croissant, s'il vous plaît."),
+    ],
+)  # fmt: skip
+def test_what_a_model_changes_comes_out_all_the_same(
+    plain: Translator, source: str, said: dict[str, str], expected: str
+) -> None:
+    def says(text: str, _: DecodeConfig) -> str:
+        for right, wrong in said.items():
+            text = text.replace(right, wrong)
+        return text
+
+    (result,) = GuardedTranslator(Spoken(plain, says)).translate([source])
+    assert result.text == expected

@@ -20,6 +20,13 @@ from transformer.translation.conventions import (
         ("es", "A las 18h30, 6.45 h, 22:00 hrs.", "A las 18:30, 6:45 h, 22:00 h."),
         ("es", "A las 6:30 PM.", "A las 6:30 p. m."),
         ("en", "At 6:30PM, 3.30pm and 5 AM.", "At 6:30 p.m., 3:30 p.m. and 5 a.m."),
+        ("en", 'A 55" TV, 2.5″, 6\'2" tall', "A 55 inches TV, 2.5 inches, 6'2\" tall"),
+        ("es", 'Tengo "55" y 40"', 'Tengo "55" y 40 pulgadas'),
+        ("en", "$40k, €1.2m, £3bn, $5m/s", "$40 thousand, €1.2 million, £3 billion, $5m/s"),
+        ("es", "Siglos XVI y XVII, siglo i", "Siglos 16th y 17th, siglo 1st"),
+        ("es", "Del siglo II al XII y Luis XV", "Del siglo 2nd al 12th y Luis XV"),
+        ("es", "siglo XIX y principios del XX, XXI", "siglo 19th y principios del 20th, 21st"),
+        ("es", "El Centro Nacional Siglo XXI", "El Centro Nacional Siglo XXI"),
         ("en", "I am 5 amazing, 12.5 mm, 3.5 hrs", "I am 5 amazing, 12.5 mm, 3.5 hrs"),
     ],
 )
@@ -54,6 +61,10 @@ def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
     found = [text[a:b] for a, b in find_amounts(text, {"$", "%", "5 p.m.", "3/4"})]
     assert found == ["$5.99", "20%", "5 p.m.", "3/4"]
     assert find_amounts(text, {"€"}) == []
+    assert [text[a:b] for a, b in find_amounts(text)] == ["$5.99", "20%", "5 p.m.", "3/4"]
+    text = "Luis XIV (y Juan Pérez) vio el XIX."
+    found = [text[a:b] for a, b in find_amounts(text, {"XIV", ")", "Juan Pérez"})]
+    assert found == ["XIV", "Juan Pérez", ")"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +72,9 @@ def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
     [
         ("The 1st, 2nd or 3rd door?", "¿La puerta 1, 2.a o 3o?", "¿La puerta 1.ª, 2.ª o 3.º?"),
         ("It's his 10th day.", "Es su día 10.", "Es su día 10.º."),
+        ("The 3rd floor, 2nd door", "El 3o piso, 2.o puerta", "El 3.er piso, 2.ª puerta"),
+        ("The 1st and 3rd days", "Los 1 y 3.o días", "Los 1.º y 3.º días"),
+        ("The 21st and 22nd of May", "El 21 y el 22 de mayo", "El 21 y el 22 de mayo"),
         ("On July 4th.", "El 4 de julio.", "El 4 de julio."),
         ("The 5th floor.", "El quinto piso.", "El quinto piso."),
         ("She has 2 cats, the 1st is 2.", "Tiene 2 gatos.", "Tiene 2 gatos."),

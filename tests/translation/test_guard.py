@@ -10,8 +10,8 @@ from hypothesis import strategies
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text.glossary import Glossary
-from transformer.text.placeholders import find_protected
-from transformer.translation.guard import GuardedTranslator, unwritable
+from transformer.text.placeholders import find_protected, unwritable
+from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import GREEDY, Candidate, Translation, Translator
 
 Says = Callable[[str, DecodeConfig], str | Candidate]
@@ -382,7 +382,7 @@ def test_the_nth_best_come_along(plain: Translator) -> None:
 def test_other_scripts_and_rare_signs_are_foreign(
     plain: Translator, text: str, found: list[str]
 ) -> None:
-    assert unwritable(plain.tokenizer).findall(text) == found
+    assert unwritable(plain.tokenizer.alphabet).findall(text) == found
 
 
 @pytest.mark.parametrize("unit", ["½", "² ", "😀 {a} "])

@@ -117,4 +117,6 @@ def is_in_target_language(text: str, src_lang: str, tgt_lang: str) -> bool:
     if n_native > MAX_SOURCE_SHARE * len(words):
         return False
     detected = detect(text)
-    return detected.lang == tgt_lang and detected.confidence > MIN_TARGET_CONFIDENCE
+    is_sure = there == 1 and n_native == 0  # No me gusta leer: "no" and "me" are English, too
+    least = MIN_CONFIDENCE if is_sure else MIN_TARGET_CONFIDENCE
+    return detected.lang == tgt_lang and detected.confidence > least

@@ -5,7 +5,8 @@ its place.
 """
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from transformer.config import SLOTS
@@ -22,6 +23,13 @@ _SCAN = re.compile(
               r"(?s:[^\W_]++[^\S\n]*+|.)"])
 )  # fmt: skip
 _MAX_LABEL = 48  # characters of a label, which may have an accelerator
+_SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
+    c
+    for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
+    for c in map(chr, range(a, b))
+    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”‐‑‒–—―…€£°_`[]{}"
+]
+_RARE = {*"|\\^~§©®±¥¦′⁄"}  # the vocabulary has them, a corpus hardly: a model writes others
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -63,6 +71,27 @@ def restore_slots(text: str, originals: Sequence[str]) -> str:
     """Replace the n-th character of `SLOTS` by the n-th original; remove those without one."""
     empty = dict.fromkeys(map(ord, SLOTS), "")
     return text.translate(empty | {ord(slot(i)): kept for i, kept in enumerate(originals)})
+
+
+def unwritable(alphabet: Set[str]) -> re.Pattern[str]:
+    """Return a pattern of what a model cannot write: emoji, other scripts, rare signs, slots.
+
+    `alphabet` is what its vocabulary can write. Other scripts are matched even if they are in it,
+    as the training text may not have taught the model to use them.
+    """
+    alphabet -= _RARE | {*SLOTS}
+    signs = "".join(sign for sign in _SIGNS if not _is_writable(sign, alphabet))
+    return re.compile(
+        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf\\ufb00-\\ufb06]"
+        f"|[{re.escape(signs)}])"
+        "[^\\s\\x00-\\u024f\\u2010-\\u2027]*"
+    )
+
+
+def _is_writable(sign: str, alphabet: Set[str]) -> bool:
+    """Return whether an alphabet can write a sign, or its NFKC form: "..." for "…"."""
+    normalized = unicodedata.normalize("NFKC", sign)
+    return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
 
 
 def _trim_url(text: str, start: int, end: int) -> int:

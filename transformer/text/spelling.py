@@ -37,7 +37,9 @@ MIN_KNOWN_SHARE = 0.65
 MIN_TRANSLATABLE_SHARE = 0.5
 N_COMMON_WORDS = 10_000  # the words of a language that hardly stand in texts of another one
 
+FOREIGN = re.compile(r"[àâãåæçèêëìîòôõöùû]")  # in texts of a third language: pão, està
 ACCENTED = re.compile(r"[áéíóúüñÁÉÍÓÚÜÑ]")
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_ºª]+")  # not the letters of 21st or 2.º
 _QUESTION_WORDS = {
     "que": "qué", "quien": "quién", "quienes": "quiénes", "como": "cómo", "cuando": "cuándo",
     "donde": "dónde", "cual": "cuál", "cuales": "cuáles", "cuanto": "cuánto", "cuanta": "cuánta",
@@ -144,7 +146,7 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
     Returns (1.0, 0) for a text without words and for a language without a list.
     """
     known = load_words(lang)
-    found = LETTER_RUN.findall(text)
+    found = _WORD.findall(text)
     if not text.isupper():
         found = [word for i, word in enumerate(found) if not i or word.islower()]
     if known is None or not found:

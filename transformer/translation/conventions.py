@@ -10,11 +10,16 @@ from collections.abc import Collection
 
 from transformer.text.abbreviations import expand_abbreviations
 from transformer.text.placeholders import find_protected
-from transformer.text.quotes import localize_quotes
+from transformer.text.quotes import find_quotes, localize_quotes
 from transformer.text.spelling import load_words
 from transformer.text.times import correct_times, find_times, format_time
+from transformer.translation.quality_checks import NUMERALS, term_pattern
 
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
+_INCHES = re.compile(r"(?<![\d'’.,])(\d+(?:[.,]\d+)?)[\"″](?!\w)")  # not those of 6'2"
+_INCH_WORDS = {"en": "inches", "es": "pulgadas"}
+_SCALED = re.compile(r"(?<=[$€£])(\d+(?:\.\d+)?)(?:(k)|(m|mn)|(bn?))\b(?!/)", re.IGNORECASE)  # $40k
+_SCALES = ("thousand", "million", "billion")
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 # A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
 _REPLACEMENTS = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
@@ -33,6 +38,14 @@ _JOINED = re.compile(
 )
 _JOINT = re.compile("[/–-]")  # most texts have none
 _SPACED = re.compile(r"(?<=\w)(?: ?/ ?| - | – )(?=\w)")
+
+# Centuries in Roman numerals: siglos XVI y XVII, del siglo V al X, siglo XV y principios del XVI.
+_AND = r"(?:,|,?\s(?:[yeou]|al?|hasta)|\s?[-–])"
+_CENTURIES = re.compile(  # Nacional Siglo XXI is a name
+    rf"(?:(?<=\bsiglo)|(?<=^Siglo))s?\s(?i:[IVX]++)\b(?:{_AND}\s?"
+    r"(?:a?\s?(?:principio|inicio|final|mediado)e?s\s)?(?:de)?(?:e?l\s)?(?i:[IVX]++)\b)*"
+)
+_ROMAN = re.compile(r"\b[IVX]+\b", re.IGNORECASE)
 
 MAX_ROW = 80  # characters of a row of a calendar
 _WORD = re.compile(r"[^\W\d_]+")
@@ -63,17 +76,20 @@ _AMOUNT = re.compile(
     r"(?P<scale>\s?(?:[kKM]|mn|bn)\b)?(?P<after>\s?[$€£¥%])?(?!\d|[.,:/-]\d)"
 )
 _AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as an issue names it
+_LITERAL = re.compile(r"[()\[\]{}#]|[^\W\d_]\D+")  # of what is lost: brackets, numerals, names
 _QUOTED = re.compile(r"[\"'«»“”‘’]")
 _NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
 _OPENED = re.compile(r"([\[(]) ")
 _PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.,])(n|\d{1,3})\.([oa])(?![\w)])")
 _SIGN = {"o": "º", "a": "ª"}
-_GLUED = re.compile(r"(?<![\w.,])(\d{1,3})([oa])(?![\w)])")
-_OF_MONTH = r"\sde\s(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|\w+bre)\b"
-_BARE = re.compile(
-    rf"(?<![\w.,:/$€£-])(\d{{1,3}})(?![\wºª]|[.,:/-]\d|\.[oaºª]|{_OF_MONTH}|\s?[%$€£])"
+_OF_MONTH = (
+    r"(?:\sy\s(?:el\s)?\d\d?)?\sde\s(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|\w+bre)\b"
 )
+_NUMBER_OR_ORDINAL = re.compile(
+    rf"(?<![\w.,:/$€£-])(\d{{1,3}})(\.[ºª]|[oa])?(?![\wºª]|[.,:/-]\d|\.[oaºª]|{_OF_MONTH}|\s?[%$€£])"
+)
+_NOUN = re.compile(r"\s(?!como|para|d[ií]as?\b|\w*[ae]mas?\b)[a-zñáéíóú]{3,}?([a-zñáéíóú])s?\b")
 _FEMININE = re.compile(r"(?si:.*\b(?:(las?|una|esta)|el|los|un|este|del|al|su|mi)\b)")
 
 
@@ -82,6 +98,13 @@ def normalize_source(text: str, lang: str) -> str:
     text = _NUMBERED.sub(r"\1.º ", _DEGREE.sub(r"\1°", text))
     text = unicodedata.normalize("NFC", text.translate(_REPLACEMENTS))
     text = expand_abbreviations(text, lang)
+    if '"' in text or "″" in text:
+        ends, inches = {q.end for q in find_quotes(text)[0]}, _INCH_WORDS[lang]
+        text = _INCHES.sub(lambda m: m[0] if m.end() - 1 in ends else f"{m[1]} {inches}", text)
+    if lang == "en":
+        text = _SCALED.sub(lambda m: f"{m[1]} {_SCALES[(m.lastindex or 2) - 2]}", text)
+    if lang == "es" and "siglo" in text.lower():
+        text = _CENTURIES.sub(lambda found: _ROMAN.sub(_english_ordinal, found[0]), text)
     return _CLOCK.sub(lambda found: _rewrite_clock(found, lang), text)
 
 
@@ -100,6 +123,13 @@ def space_alternatives(text: str, lang: str) -> str:
 def join_alternatives(text: str) -> str:
     """Remove the spaces that `space_alternatives` put around signs: his / her -> his/her."""
     return _SPACED.sub(lambda found: found[0].strip(), text)
+
+
+def _english_ordinal(numeral: re.Match[str]) -> str:
+    """Return a Roman numeral as the model reads it best: siglo 16th."""
+    number = NUMERALS.get(numeral[0].upper(), 0)
+    endings = {1: "st", 2: "nd", 3: "rd"} if number not in (11, 12, 13) else {}
+    return f"{number}{endings.get(number % 10, 'th')}" if number else numeral[0]
 
 
 def _rewrite_clock(found: re.Match[str], lang: str) -> str:
@@ -125,15 +155,25 @@ def translate_calendar(text: str, lang: str) -> str:
     return _WORD.sub(lambda word: names[word[0].lower()].capitalize(), text)
 
 
-def find_amounts(text: str, lost: Collection[str]) -> list[tuple[int, int]]:
-    """Return the spans of times, sums and numbers with one of the `lost` numbers or signs."""
-    found = [(clock.start, clock.end) for clock in find_times(text)]
-    spans = [(start, end) for start, end in found if text[start:end] in lost]
-    found = spans + [match.span() for match in _AMOUNT.finditer(text)]
-    found += [(span.start, span.end) for span in find_protected(text) if span.kind == "number"]
-    for start, end in found[len(spans) :]:
-        named = {text[start:end], *_AMOUNT_PART.findall(text[start:end])}
-        if not named.isdisjoint(lost) and not any(a < end and start < b for a, b in spans):
+def find_amounts(text: str, lost: Collection[str] | None = None) -> list[tuple[int, int]]:
+    """Return the spans of times, sums and numbers with one of the `lost` numbers or signs, or all.
+
+    And of what is lost but no number: names, Roman numerals, brackets.
+    """
+    times = [(clock.start, clock.end) for clock in find_times(text)]
+    others = [match.span() for match in _AMOUNT.finditer(text)]
+    others += [(span.start, span.end) for span in find_protected(text) if span.kind == "number"]
+    if lost is not None:
+        others = [
+            span for span in [*times, *others]
+            if not {text[slice(*span)], *_AMOUNT_PART.findall(text[slice(*span)])}.isdisjoint(lost)
+        ]  # fmt: skip
+        times = [(start, end) for start, end in times if text[start:end] in lost]
+        for token in filter(_LITERAL.fullmatch, lost):
+            others += [match.span() for match in term_pattern(token).finditer(text)]
+    spans = times
+    for start, end in others:
+        if not any(a < end and start < b for a, b in spans):
             spans.append((start, end))
     return sorted(spans)
 
@@ -209,8 +249,11 @@ def _mark_ordinals(text: str, nth: set[str]) -> str:
     def sign(found: re.Match[str]) -> str:
         if found[1] not in nth:
             return found[0]
-        before = _FEMININE.match(text, 0, found.start())
-        return f"{found[1]}.{'ª' if before and before[1] else 'º'}"
+        noun = _NOUN.match(text, found.end())
+        if noun and noun[0][-1] not in "as" and found[1] in ("1", "3"):
+            return f"{found[1]}.er"  # 3.er piso
+        before = None if noun or found[2] else _FEMININE.match(text, 0, found.start())
+        last = noun[1] if noun else (found[2] or "º")[-1]
+        return f"{found[1]}.{'ª' if last in 'aª' or (before and before[1]) else 'º'}"
 
-    text = _GLUED.sub(lambda m: f"{m[1]}.{_SIGN[m[2]]}" if m[1] in nth else m[0], text)
-    return _BARE.sub(sign, text)
+    return _NUMBER_OR_ORDINAL.sub(sign, text)

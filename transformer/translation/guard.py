@@ -11,18 +11,17 @@ import dataclasses
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES, is_in_target_language
-from transformer.text.names import find_person_names
+from transformer.text.names import changed_names, find_person_names
 from transformer.text.patterns import is_message_syntax
-from transformer.text.placeholders import find_protected
+from transformer.text.placeholders import find_protected, unwritable
 from transformer.text.sentences import Segment
 from transformer.text.spans import Span, overlapping
-from transformer.text.tokenizer import Tokenizer
 from transformer.translation import conventions, preprocess
 from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.quality_checks import (
@@ -62,13 +61,6 @@ _NAME = re.compile(
         "RARE", f"{_LETTERS}\u1e00-\u1eff"
     )
 )
-_SIGNS = [  # beyond the ordinary ones, of which a corpus has a few: © ½ ‰ ₡
-    c
-    for a, b in ((0x5C, 0x7F), (0xA1, 0x250), (0x2010, 0x2070), (0x20A0, 0x20D0))
-    for c in map(chr, range(a, b))
-    if (unicodedata.category(c)[0] in "SP" or c.isnumeric()) and c not in "¡¿«»‘’“”‐‑‒–—―…€£°_`[]{}"
-]
-_RARE = {*"|\\^~§©®±¥¦′⁄"}  # the vocabulary has them, a corpus hardly: a model writes others
 
 
 class GuardedTranslator(TextTranslator):
@@ -80,7 +72,7 @@ class GuardedTranslator(TextTranslator):
         self.src_lang, self.tgt_lang = translator.src_lang, translator.tgt_lang
         self.name = translator.name
         self.has_slots = translator.tokenizer.has_slots
-        self._unwritable = unwritable(translator.tokenizer)
+        self._unwritable = unwritable(translator.tokenizer.alphabet)
 
     @property
     def device(self) -> str:
@@ -130,13 +122,14 @@ class GuardedTranslator(TextTranslator):
         edges = self._unwritable.findall(text) if self.has_slots else [text[a:b] for a, b in spans]
         parsed = preprocess.parse_sentence(text, spans, "".join(edges), sentence.terms)
         source = self._correct_spelling(parsed, sentence.keep_spelling)
-        words = source.words
+        strange = [t for t in source.kept if t.islower() and spelling.FOREIGN.search(t)]  # não
+        words = " ".join([source.words, *strange])
         share, n_words = spelling.known_word_share(words, self.src_lang)
         if spelling.reads_foreign(share, n_words):
             source = dataclasses.replace(source, is_foreign=True)
         if sentence.terms or share == 1:
             return source
-        is_left = source.is_foreign and share < spelling.MIN_TRANSLATABLE_SHARE
+        is_left = source.is_foreign and (share < spelling.MIN_TRANSLATABLE_SHARE or bool(strange))
         typed = words if source.kept else text
         if is_left or is_in_target_language(typed, self.src_lang, self.tgt_lang):
             return SourceSentence(((text, True),), is_foreign=True, is_untranslated=True)
@@ -151,7 +144,7 @@ class GuardedTranslator(TextTranslator):
         spaced = conventions.space_alternatives(text, self.src_lang)
         has_alternatives, text = spaced != text and " - " not in text, spaced
         typos: list[str] = []
-        if not (sentence.style or keep_spelling):  # a name in capitals has small letters now
+        if not (sentence.style or keep_spelling or spelling.FOREIGN.search(sentence.text)):
             text, typos = spelling.correct_spelling(text, self.src_lang, self._n_pieces)
         if text == typed:
             return sentence
@@ -211,6 +204,10 @@ class GuardedTranslator(TextTranslator):
                 best[i] = _choose_term_placement(sources[i], best[i], found)
             with_terms = [i for i in with_terms if best[i][1]]
         self._retry(sources, best, wide, decode.n_best)
+        for i, source in enumerate(sources):  # half of it was copied: the other half is no better
+            if source.is_foreign and any(issue.code == "copied source" for issue in best[i][1]):
+                text = f"{source.prefix}{source.text}{source.suffix}"
+                best[i] = (Candidate(text=text, score=0.0, tokens=()),), ()
         return best
 
     def _search_both_cases(
@@ -261,19 +258,16 @@ class GuardedTranslator(TextTranslator):
         tokens = {"missing", "doubled", "emptied", "term missing"}
         return [
             (set(), lambda sentence, _: self._model_input(sentence)),
-            ({"number lost", "sign lost"}, self._protect_numbers),
-            (
-                {"quotation marks"},
-                lambda sentence, _: preprocess.split_at_quotes(
-                    sentence, self.has_slots, self.tgt_lang
-                ),
-            ),
+            ({"number lost", "number added", "sign lost", "name changed"}, self._protect_lost),
+            ({"quotation marks"},
+             lambda s, _: preprocess.split_at_quotes(s, self.has_slots, self.tgt_lang)),
             (tokens, lambda sentence, _: preprocess.split_at_placeholders(sentence)),
-        ]
+        ]  # fmt: skip
 
-    def _protect_numbers(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
-        """Return an input in which the lost numbers, converted by rule, are protected tokens."""
-        lost = {issue.detail for issue in issues}
+    def _protect_lost(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
+        """Return an input in which lost numbers, converted by rule, and names are protected."""
+        is_one_added = any(issue.code == "number added" for issue in issues)
+        lost = None if is_one_added else {issue.detail for issue in issues}
         parts: list[preprocess.Part] = []
         for text, is_kept in sentence.parts:
             end = 0
@@ -283,9 +277,11 @@ class GuardedTranslator(TextTranslator):
                 end = stop
             parts.append((text[end:], is_kept))
         kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
-        if self.has_slots:
-            return preprocess.mask(kept, True)
-        return preprocess.split_at_placeholders(kept)
+        return (
+            preprocess.mask(kept, True)
+            if self.has_slots
+            else preprocess.split_at_placeholders(kept)
+        )
 
     def _translate_inputs(
         self, inputs: Sequence[ModelInput], decode: DecodeConfig
@@ -327,28 +323,8 @@ class GuardedTranslator(TextTranslator):
         issues = find_issues(source, output, sentence.kept, terms, self.tgt_lang)
         if len(candidate.tokens) >= MIN_TOKENS and _mean_log_prob(candidate) < MIN_LOG_PROB:
             issues = (*issues, UNSURE)
-        return (*issues, *_invented_words(source, candidate, self.tgt_lang))
-
-
-def unwritable(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Return a pattern of what a model cannot write: emoji, other scripts, rare signs, slots.
-
-    Other scripts are matched even if the vocabulary has pieces of them, as the training text may
-    not have taught the model to use them.
-    """
-    alphabet = tokenizer.alphabet - _RARE - {*SLOTS}
-    signs = "".join(sign for sign in _SIGNS if not _is_writable(sign, alphabet))
-    return re.compile(
-        f"(?:[^\\s\\x00-\\u024f\\u0300-\\u036f\\u1e00-\\u1eff\\u2000-\\u206f\\u20a0-\\u20cf\\ufb00-\\ufb06]"
-        f"|[{re.escape(signs)}])"
-        "[^\\s\\x00-\\u024f\\u2010-\\u2027]*"
-    )
-
-
-def _is_writable(sign: str, alphabet: Set[str]) -> bool:
-    """Return whether an alphabet can write a sign, or its NFKC form: "..." for "…"."""
-    normalized = unicodedata.normalize("NFKC", sign)
-    return alphabet >= set(normalized) and not sign.isnumeric()  # ½ is no "1/2", x² no "x2"
+        changed = [QualityIssue("name changed", 1, n) for n in changed_names(source, output)]
+        return (*issues, *changed, *_invented_words(source, candidate, self.tgt_lang))
 
 
 def _choose_term_placement(sentence: SourceSentence, slotted: Ranking, placed: Ranking) -> Ranking:

@@ -54,7 +54,7 @@ _NUMBER_WORDS = """0 zero cero|1 one first once un uno una primer primero primer
 NUMBER_WORDS = {
     number: frozenset(words) for number, *words in map(str.split, _NUMBER_WORDS.split("|"))
 }
-_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_ROMAN_DIGITS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _CODE = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
 # How a sign beside numbers, or a unit behind them, may stand in words; what has lost it says
 # another sum. People leave out the dollars of millions, and the degrees of a fever.
@@ -76,6 +76,9 @@ _CONVENTIONS = {
 }
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
+_LONG_NUMERAL = re.compile(  # an IV is a drip, too
+    r"(?i:\b(el|la|los|las|del|al|the)\s)?\b((?!IV\s[a-z])[IVX]{2,})\b"
+)
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
 _MONTHS = [set[str](), {"jan", "ene"}, {"feb"}, {"mar"}, {"apr", "abr"}, {"may"}, {"jun"}, {"jul"},
            {"aug", "ago"}, {"sep"}, {"oct"}, {"nov"}, {"dec", "dic"}]  # fmt: skip
@@ -87,6 +90,14 @@ CHAT_WORDS = frozenset(_CHAT_WORDS.split())
 _CHAT_DIGIT = re.compile(
     r"(?:any|every|some|no)1|(?:[bhmw]|gr|l|str)8r?|b4|4(?:get|give|ever)\w*|2(?:day|mrw|nite)|salu2"
 )
+
+
+def to_roman(number: int) -> str:
+    """Return the Roman numeral of a number below 40, as of centuries and kings; else ""."""
+    return "X" * (number // 10) + _ROMAN_DIGITS[number % 10] if number < 40 else ""
+
+
+NUMERALS = {to_roman(n): n for n in range(1, 40)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,8 @@ def find_issues(
         numbers += [code for code in _CODE.findall(source) if code not in joined]
         issues += [QualityIssue("number lost", 2, number) for number in numbers]
         issues += [QualityIssue("sign lost", 2, sign) for sign in _lost_signs(source, output)]
+    issues += [QualityIssue("number lost", 2, n) for n in _lost_numerals(source, output)]
+    issues += [QualityIssue("sign lost", 2, sign) for sign in _lost_brackets(source, output)]
     if _DIGITS.search(output) and not any(issue.code == "number lost" for issue in issues):
         added = (n for n in _lost_numbers(output, source) if len(_digits_of(n)) >= MIN_ADDED_DIGITS)
         issues += [QualityIssue("number added", 2, number) for number in added]
@@ -236,7 +249,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
             continue
         if len(number) == 1 and _is_chat_word(source, match.start()):
             continue
-        if _to_roman(int(_digits_of(number))) not in numerals:
+        if to_roman(int(_digits_of(number))) not in numerals:
             lost[number] = None
     if not lost or not is_rescaled:
         return [*lost]
@@ -247,6 +260,33 @@ def _lost_numbers(source: str, output: str) -> list[str]:
             for value in _possible_values(number) for scaled in (value * 1000, value / 1000)
         )
     ]  # fmt: skip
+
+
+def _lost_numerals(source: str, output: str) -> list[str]:
+    """Return the Roman numerals of two letters or more that the output has in no right form.
+
+    "La XVIII edición" may be the 18th edition, but "Luis XVIII" is not Louis 18th. Those of
+    centuries are no longer in what a model reads.
+    """
+    if "siglo" in source.lower():
+        return []
+    there, spelled, digits = ({*words} for words in (
+        _NUMERAL.findall(output), split_words(output), _DIGITS.findall(output)
+    ))  # fmt: skip
+    return [
+        numeral for article, numeral in dict.fromkeys(_LONG_NUMERAL.findall(source))
+        if (number := str(NUMERALS.get(numeral, ""))) and numeral not in there
+        and not (_is_spelled_out(number, spelled) or (article and number in digits))
+    ]  # fmt: skip
+
+
+def _lost_brackets(source: str, output: str) -> list[str]:
+    """Return the brackets and number signs that the output has less often than the source.
+
+    Round brackets count only if one of a pair is lost: people write (Ohio) otherwise.
+    """
+    lost = [sign for sign in "[]{}#()" if source.count(sign) > output.count(sign)]
+    return [] if lost == ["(", ")"] else lost
 
 
 def _lost_signs(source: str, output: str) -> list[str]:
@@ -309,11 +349,6 @@ def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
         return _is_spelled_out(rest, spelled) and _is_spelled_out(number[0] + "00", spelled)
     thousands, is_round = number.removesuffix("000"), not NUMBER_WORDS["1000"].isdisjoint(spelled)
     return is_round and thousands != number and _is_spelled_out(thousands, spelled)
-
-
-def _to_roman(number: int) -> str:
-    """Return the Roman numeral of a number below 40, as of centuries and kings; else ""."""
-    return "X" * (number // 10) + _ROMAN[number % 10] if number < 40 else ""
 
 
 def _is_rescaled(source: str, output: str) -> bool:

@@ -166,7 +166,7 @@ def test_no_part_of_a_sentence_vanishes(speaks: Speaks) -> None:
 def test_no_protected_token_is_ever_lost(
     plain: Translator, words: list[str], has_slots: bool, is_mute: bool
 ) -> None:
-    guarded = GuardedTranslator(Spoken(plain, lambda text, _: "x" if is_mute else text))
+    guarded = GuardedTranslator(Spoken(plain, lambda text, _: "xx" if is_mute else text))
     guarded.has_slots = has_slots
     text = " ".join(words)
     (result,) = guarded.translate([text])

@@ -110,7 +110,7 @@ def drop_reasons(
     held_out: frozenset[int],
     both: bool = False,
 ) -> dict[str, list[int]]:
-    """Return lists: the drop `reason` of each pair, not yet DUPLICATE, and `key`, its hash.
+    """Return lists: the `reason` of each pair, not yet DUPLICATE, and `key`, a hash of its texts.
 
     `rows` are columns: `src`, `tgt` and `made`, bits that say which side is synthetic. `held_out`
     are hashes of `dedup_text`. With `both` directions a pair with a synthetic target is kept for

@@ -55,7 +55,7 @@ class TextEdits:
         self.end = 0  # of the last edit
 
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
-        """Replace a part behind the last edit by `new`, or what it returns; return its index."""
+        """Replace a part behind the last edit by `new` or its result; return its `_parts` index."""
         self._parts += [self._text[self.end : start], new]
         self.end = stop
         return len(self._parts) - 1

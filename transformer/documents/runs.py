@@ -222,7 +222,7 @@ def _style(properties: Any) -> str:
 
 
 def _run_groups(paragraph: Any) -> Iterator[list[_Run]]:
-    """Yield lists of runs to read as one: neighbours of text, or staying; nested texts singly."""
+    """Yield lists of neighbouring runs, of text or kept, read as one; nested texts come singly."""
     group: list[_Run] = []
     for child in paragraph:
         name = _name(child)

@@ -213,7 +213,7 @@ def _peak_memory() -> int:
 
 
 def main(connection: Connection, memory: int, idle: float) -> None:
-    """Answer requests until `idle` seconds pass without one, by an error beyond `memory` bytes."""
+    """Answer requests until `idle` seconds pass without one; take at most `memory` bytes."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

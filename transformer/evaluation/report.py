@@ -68,7 +68,7 @@ class Machine:
 class Report:
     """One system on all its test sets; `decode` is None where a file was scored.
 
-    `model` is the name of a checkpoint or file, `path` its place; `format` that of report.json.
+    `model` is the name of a checkpoint or file, `path` its place, `format` the version of a report.
     """
 
     format: int = FORMAT

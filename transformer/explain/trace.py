@@ -59,7 +59,7 @@ class Trace(AlignedTranslation):
 
 @contextlib.contextmanager
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
-    """Yield lists "encoder", "decoder" and "cross", of the attention of each layer: (H, T, S).
+    """Yield by "encoder", "decoder" and "cross" a list of the attention (H, T, S) of each layer.
 
     They are filled while the block runs, in which no other thread may run the model, with the first
     sentence of a batch.

@@ -5,8 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from transformer.text.casing import (
+    heading_case,
     is_all_caps,
     is_capitalized_word,
+    is_heading,
     is_title_case,
     lowercase,
     match_final_mark,
@@ -40,6 +42,7 @@ def test_a_piece_ends_as_its_source_does() -> None:
 
 def test_a_title_is_written_like_one() -> None:
     assert title_case("I'm in the  house.") == "I'm In The  House."
+    assert heading_case("the lord of  the rings") == "The Lord of  the Rings"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +55,9 @@ def test_a_title_is_written_like_one() -> None:
         (is_title_case,
          ["La Casa Es Muy Bonita", "¿Qué Hora Es En Madrid?", "I'm Not In The House"],
          ["Juan Pérez García", "Juan De La Cruz", "La casa es muy bonita", "LA CASA ES MUY FEA"]),
+        (is_heading, ["A Tale of Two Cities", "War and Peace", "El Señor de los Anillos"],
+         ["Me Gusta Leer", "Tom likes the Fish", "B. Use of Fish", "a Day in May",
+          "South of"]),
         (may_be_title_case, ["Me Gusta Leer", "How To Cook Rice", "Don't Do That", "I'm Not A Fool",
                         "Tom Likes Fish."],
          ["Juan Pérez García", "Juan De La Cruz", "Soy Tom.", "Me gusta Leer", "ME GUSTA LEER", "",
@@ -72,7 +78,9 @@ def test_single_words_capitals_and_titles_are_told_from_names_and_sentences(
         ("LUIS II Y XX", "luis II y XX"),
         ("AYER VI A X", "ayer vi a x"),
         ("EXIT MIX", "exit mix"),
+        ("Informe de la ONU", "informe de la ONU"),
+        ("IBM History: A Day", "IBM history: a day"),
     ],
 )
-def test_roman_numerals_stay_in_capitals(text: str, expected: str) -> None:
+def test_roman_numerals_and_acronyms_stay_in_capitals(text: str, expected: str) -> None:
     assert lowercase(text) == expected

@@ -132,6 +132,28 @@ def test_the_released_model_keeps_times(
 @pytest.mark.parametrize(
     ("source", "said", "expected"),
     [
+        ("A Tale of Two Cities", {"Tale of Two Cities": "Cola", "tale of two cities": "historia"},
+         "A historia"),
+        ("A Day with Merkel", {"A Day with": "Un día con"}, "Un día con Merkel"),
+    ],
+)  # fmt: skip
+def test_a_heading_is_read_without_capitals_unless_it_has_names(
+    plain: Translator, source: str, said: dict[str, str], expected: str
+) -> None:
+    def says(text: str, _: DecodeConfig) -> Candidate:
+        for right, wrong in said.items():
+            text = text.replace(right, wrong)
+        return Candidate(text=text, score=-2.0 + text[1:].islower(), tokens=("▁a",) * 4)
+
+    english = Spoken(plain, says)
+    english.src_lang, english.tgt_lang = "en", "es"
+    (result,) = GuardedTranslator(english).translate([source])
+    assert result.text == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
         ("Hablé ayer con Juan Pérez en la oficina.",
          {"Juan": "John"}, "Hablé ayer con Juan Pérez en la oficina."),
         ("Luis XVIII vino ayer.", {"XVIII": "XVII"}, "Luis XVIII vino ayer."),

@@ -22,7 +22,7 @@ from transformer.translation.conventions import (
         ("en", "At 6:30PM, 3.30pm and 5 AM.", "At 6:30 p.m., 3:30 p.m. and 5 a.m."),
         ("en", 'A 55" TV, 2.5″, 6\'2" tall', "A 55 inches TV, 2.5 inches, 6'2\" tall"),
         ("es", 'Tengo "55" y 40"', 'Tengo "55" y 40 pulgadas'),
-        ("en", "$40k, €1.2m, £3bn, $5m/s", "$40 thousand, €1.2 million, £3 billion, $5m/s"),
+        ("en", "$40k, €1.2m, £3bn, $5m/s", "$40,000, €1.2 million, £3 billion, $5m/s"),
         ("es", "Siglos XVI y XVII, siglo i", "Siglos 16th y 17th, siglo 1st"),
         ("es", "Del siglo II al XII y Luis XV", "Del siglo 2nd al 12th y Luis XV"),
         ("es", "siglo XIX y principios del XX, XXI", "siglo 19th y principios del 20th, 21st"),

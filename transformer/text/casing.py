@@ -23,10 +23,15 @@ _IN_NAMES = "al and de del el la las los of the y"
 NON_NAME_WORDS = (FUNCTION_WORDS | {*_OTHERS.split()}) - {*_IN_NAMES.split()}
 MIN_TITLE_WORDS = 5  # a shorter text may be a name
 MIN_CAPITALIZED_WORDS = 3  # a shorter text may be a sentence: Soy Tom
+# Words that have no capital within most titles.
+_SMALL_WORDS = """a an and as at but by for from in into of on or the to with
+    al con de del e el en la las lo los o para por un una y"""
+SMALL_WORDS = frozenset(_SMALL_WORDS.split())
 _END = re.compile(r"[.?!…]\W*$")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 # A word in capitals that is no Roman numeral; VI may be the Spanish verb.
 _CAPITALS = re.compile(r"\b(?!(?!VI\b)(?=[IVX]{2,}\b)X{0,3}(?:IX|IV|V?I{0,3})\b)\w+")
+_NO_ACRONYM = re.compile(r"\b(?!\w[A-ZÁÉÍÓÚÑ]+\b)\w+")
 
 
 def is_all_caps(text: str) -> bool:
@@ -53,6 +58,21 @@ def may_be_title_case(text: str) -> bool:
     return has_end or any(word.lower() in NON_NAME_WORDS for word in words)
 
 
+def is_heading(text: str) -> bool:
+    """Tell whether all of 3 words or more have capitals but small ones: A Tale of Two Cities."""
+    words = WORD.findall(text)
+    others = [word for word in words if word not in SMALL_WORDS]
+    is_capitalized = all(word[0].isupper() for word in others) and text[:1].isupper()
+    is_one = "." not in text[:-1] and len(words) > 2 and 1 < len(others) < len(words)
+    return is_one and is_capitalized
+
+
+def heading_case(text: str) -> str:
+    """Return the text with a capital at the beginning of each word but small ones."""
+    words = re.split(r"(\s+)", text)
+    return capitalize_first("".join(w if w in SMALL_WORDS else capitalize_first(w) for w in words))
+
+
 def _capitalized_words(text: str, fewest: int) -> list[str]:
     """Return the words of a text if `fewest` or more and each begins with a capital, else none."""
     words = WORD.findall(text)
@@ -76,7 +96,12 @@ def capitalize_first(text: str) -> str:
 
 
 def lowercase(text: str) -> str:
-    """Return the text in lower case, but for Roman numerals: CAPÍTULO XIV -> capítulo XIV."""
+    """Return the text in lower case, but for Roman numerals: CAPÍTULO XIV -> capítulo XIV.
+
+    If not all of it is in capitals, words that are stay: Informe de la ONU.
+    """
+    if not text.isupper():
+        return _NO_ACRONYM.sub(lambda word: word[0].lower(), text)
     return _CAPITALS.sub(lambda word: word[0].lower(), text)
 
 

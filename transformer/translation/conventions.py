@@ -18,8 +18,9 @@ from transformer.translation.quality_checks import NUMERALS, term_pattern
 _DEGREE = re.compile(r"(?<=\d)(\s?)º(?=\s?[CFK]\b)")  # of an ordinal, typed for that of degrees
 _INCHES = re.compile(r"(?<![\d'’.,])(\d+(?:[.,]\d+)?)[\"″](?!\w)")  # not those of 6'2"
 _INCH_WORDS = {"en": "inches", "es": "pulgadas"}
-_SCALED = re.compile(r"(?<=[$€£])(\d+(?:\.\d+)?)(?:(k)|(m|mn)|(bn?))\b(?!/)", re.IGNORECASE)  # $40k
-_SCALES = ("thousand", "million", "billion")
+_SCALED = re.compile(
+    r"(?<=[$€£])(?P<number>\d+(?:\.\d+)?)(?:(?P<k>k)|(?P<m>mn?)|bn?)\b(?!/)", re.IGNORECASE
+)  # $40k
 _NUMBERED = re.compile(r"\b([Nn])[º°]\s?(?=\d)")
 # A soft hyphen, marks that stand for usual ones, and the ligatures of printed pages.
 _REPLACEMENTS = {0xAD: None, 0x2010: "-", 0x2011: "-", 0x2012: "–", 0x2015: "—"}
@@ -102,7 +103,7 @@ def normalize_source(text: str, lang: str) -> str:
         ends, inches = {q.end for q in find_quotes(text)[0]}, _INCH_WORDS[lang]
         text = _INCHES.sub(lambda m: m[0] if m.end() - 1 in ends else f"{m[1]} {inches}", text)
     if lang == "en":
-        text = _SCALED.sub(lambda m: f"{m[1]} {_SCALES[(m.lastindex or 2) - 2]}", text)
+        text = _SCALED.sub(_write_out_scale, text)
     if lang == "es" and "siglo" in text.lower():
         text = _CENTURIES.sub(lambda found: _ROMAN.sub(_english_ordinal, found[0]), text)
     return _CLOCK.sub(lambda found: _rewrite_clock(found, lang), text)
@@ -123,6 +124,12 @@ def space_alternatives(text: str, lang: str) -> str:
 def join_alternatives(text: str) -> str:
     """Remove the spaces that `space_alternatives` put around signs: his / her -> his/her."""
     return _SPACED.sub(lambda found: found[0].strip(), text)
+
+
+def _write_out_scale(found: re.Match[str]) -> str:
+    if found["k"]:
+        return f"{float(found['number']) * 1000:,.0f}"
+    return f"{found['number']} {'million' if found['m'] else 'billion'}"
 
 
 def _english_ordinal(numeral: re.Match[str]) -> str:

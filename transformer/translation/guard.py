@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from transformer.config import SLOTS, DecodeConfig
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
-from transformer.text.language import NAMES, is_in_target_language
+from transformer.text.language import NAMES, WORD, is_in_target_language
 from transformer.text.names import changed_names, find_person_names
 from transformer.text.patterns import is_message_syntax
 from transformer.text.placeholders import find_protected, unwritable
@@ -221,14 +221,18 @@ class GuardedTranslator(TextTranslator):
         recased = {
             i: model_input
             for i, sentence in enumerate(sources)
-            if (model_input := preprocess.recase(sentence, self.has_slots))
+            if (model_input := preprocess.recase(sentence, self.has_slots, self.tgt_lang))
         }
         results = iter(self._translate_inputs([*inputs, *recased.values()], decode))
         best = [self._rank(sentence, next(results)) for sentence in sources]
         for i, candidates in zip(recased, results, strict=True):
-            text, other = best[i][0][0].text.lower(), candidates[0].text.lower()
-            if other in (text, sources[i].text.lower()):
+            source, text, other = sources[i].text, best[i][0][0].text, candidates[0].text
+            if other.lower() in (text.lower(), source.lower()):
                 continue  # the same; or what is no name was taken for one
+            words = {*WORD.findall(other)}
+            names = {*WORD.findall(source)} & {*WORD.findall(text)} - words
+            if any(name.lower() in words for name in names):
+                continue  # what is a name was taken for none
             both = best[i], self._rank(sources[i], candidates)
             best[i] = min(both, key=lambda ranked: (total_severity(ranked[1]), -ranked[0][0].score))
         return best

@@ -12,8 +12,10 @@ from typing import Literal, NamedTuple, Self
 from transformer.config import SLOTS
 from transformer.text.casing import (
     capitalize_first,
+    heading_case,
     is_all_caps,
     is_capitalized_word,
+    is_heading,
     is_lowercase_phrase,
     is_title_case,
     lowercase,
@@ -27,7 +29,7 @@ from transformer.text.patterns import is_accelerator, is_markup, is_paired_marku
 from transformer.text.placeholders import restore_slots, slot
 from transformer.text.quotes import find_quotes, quote_marks
 
-Style = Literal["", "capitals", "title", "capital", "small"]
+Style = Literal["", "capitals", "title", "heading", "capital", "small"]
 Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -147,6 +149,8 @@ class ModelInput:
         match self.sentence.style:
             case "title":
                 return title_case(text)
+            case "heading":
+                return heading_case(text)
             case "capital":
                 return capitalize_first(text)
             case "small":
@@ -274,8 +278,10 @@ def _slots_before_words(parts: Sequence[Part]) -> dict[int, str]:
     return glued
 
 
-def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
+def recase(sentence: SourceSentence, has_slots: bool, lang: str = "") -> ModelInput | None:
     """Return the input of a word, short phrase or title in the other case; None for other text.
+
+    A heading, as A Tale of Two Cities, gets capitals again unless `lang`, the target, is Spanish.
 
     Capitals may belong to a name (Madrid) or mean nothing (Manzana, Buenos Días, Me Gusta Leer),
     and in a corpus a greeting (hola) has one. The translation gets the case of the source back.
@@ -294,6 +300,12 @@ def recase(sentence: SourceSentence, has_slots: bool) -> ModelInput | None:
         not sentence.kept and _PAIR.fullmatch(sentence.text)
     ):
         lowered = replace(sentence, parts=_lowercase(sentence.parts), style="title")
+    elif not sentence.kept and is_heading(sentence.text):
+        lowered = replace(
+            sentence,
+            parts=_lowercase(sentence.parts),
+            style="capital" if lang == "es" else "heading",
+        )
     else:
         return None
     return mask(lowered, has_slots)

@@ -33,7 +33,7 @@ def pad(rows: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
 
 
 def source_batch(sources: Sequence[Sequence[int]], multiple: int = 1) -> Tensor:
-    """Append the end-of-sentence id to each source and pad them to a batch: -> (B, S)."""
+    """Append EOS_ID to each source and `pad` them, to a multiple of `multiple`: -> (B, S)."""
     return pad([[*row, EOS_ID] for row in sources], multiple)
 
 
@@ -80,7 +80,7 @@ class KV:
 
 
 class MultiHeadAttention(nn.Module):
-    """H attention heads in parallel, each on its own C = D / H whole channels (section 3.2.2)."""
+    """H attention heads in parallel, each on C = D / H channels (section 3.2.2); H divides D."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Return encodings of `length` positions from `start`, none past the table: -> (L, D)."""
+        """Return encodings of `length` positions from `start`, fewer past `max_len`: -> (L, D)."""
         return self.table[start : start + length]
 
 
@@ -155,7 +155,7 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Return encodings of `length` positions from `start`, none past the table: -> (L, D)."""
+        """Return encodings of `length` positions from `start`, fewer past `max_len`: -> (L, D)."""
         return self.table[start : start + length]
 
 
@@ -206,7 +206,7 @@ class Residual(nn.Module):
         self.post = config.norm == "post"
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return norm(x + f(x)), or x + f(norm(x)) with the norm before: (B, L, D) -> same."""
+        """Return norm(x + dropout(f(x))) or x + dropout(f(norm(x))): (B, L, D) -> same."""
         if self.post:
             return self.norm(x + self.dropout(sublayer(x)))
         return x + self.dropout(sublayer(to_autocast_dtype(self.norm(x))))

@@ -152,7 +152,7 @@ def heat_map(
 
 
 def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float]) -> str:
-    """Return an <svg> element of what `paint` draws on a figure of `size`, in inches."""
+    """Return an <svg> of what `paint` draws on `size` inches below `title`, also its ARIA label."""
     svg = _render(paint, title, size, "svg").decode()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")  # without XML head and DTD
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # names that would recur in the next picture
@@ -163,7 +163,7 @@ def _svg(paint: Callable[["Figure"], None], title: str, size: tuple[float, float
 def _render(
     paint: Callable[["Figure"], None], title: str, size: tuple[float, float], kind: str
 ) -> bytes:
-    """Return the figure as SVG, transparent, or PNG; UserError without matplotlib."""
+    """Draw, as `_svg` does, to a file: transparent "svg" or "png"; UserError without matplotlib."""
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -86,10 +86,10 @@ def plan_jobs(
 
 
 def _job(source: Path, target: Path | None, suffix: str, *, is_named: bool) -> Job:
-    """Return a job whose output has the suffix of its format.
+    """Return a job for a file of the format `suffix` and its target, None for standard output.
 
-    With `is_named`, `target` is the name that the user gave: UserError if it has another suffix;
-    otherwise that is replaced. UserError, too, for an archive without a target.
+    A format that is written as another gives the target its suffix. With `is_named` the user named
+    the target: UserError for another suffix. UserError, too, for an archive without a target.
     """
     job = Job(source, target, suffix)
     if not job.is_document:

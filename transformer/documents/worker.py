@@ -35,7 +35,10 @@ REPLY_TIMEOUT = 60.0  # seconds by the clock, on a busy machine, with the start 
 
 
 class WorkerPool:
-    """Processes that parse and write files; they are started when first needed."""
+    """Processes that parse and write files; they are started when first needed.
+
+    Each of `n` has limits: `seconds` of computing a request, `memory` in bytes, `idle` in seconds.
+    """
 
     def __init__(
         self,
@@ -44,7 +47,6 @@ class WorkerPool:
         memory: int = MEMORY,
         idle: float = IDLE_TIMEOUT,
     ) -> None:
-        """Set the limits of each of `n` processes: CPU seconds a request, bytes, idle seconds."""
         self._seconds, self._memory = seconds, memory
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="documents")
         self._idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()

@@ -116,7 +116,7 @@ class Api:
     async def _translate_each(
         self, request: schema.Translate, directions: Sequence[Direction]
     ) -> list[Translation]:
-        """Translate all texts, in order; those of one direction go to the service together."""
+        """Translate text i in `directions[i]`, one direction's at once; errors of the service."""
         results: dict[int, Translation] = {}
         options = TextOptions(request.spelling, self._glossary(request.glossary))
         n_best = request.alternatives + 1
@@ -226,7 +226,10 @@ class Api:
         self._downloads.close()
 
     def _direction(self, request: schema.Inspect | schema.Alternatives) -> Direction:
-        """Return the direction of a text to inspect; RequestError for what cannot be inspected."""
+        """Return the direction of a text to inspect, its language detected for "auto".
+
+        RequestError 413 for a long text, 400 for a bad direction, 501 for maps without PyTorch.
+        """
         _check_size([request.q], self._limits.char_limit)
         is_auto = request.source == "auto"
         source = detect_languages(request.q)[0]["language"] if is_auto else request.source
@@ -287,7 +290,7 @@ class Api:
 
 
 def _beginning(passages: Iterable[Passage]) -> str:
-    """Return the first passages as one text, until it has DETECT_CHARS characters or more."""
+    """Join the first whole passages, a space behind each, to DETECT_CHARS characters or more."""
     text = ""
     for passage in passages:
         text += f"{passage.text} "
@@ -297,7 +300,7 @@ def _beginning(passages: Iterable[Passage]) -> str:
 
 
 def _check_size(texts: Iterable[str], limit: int) -> int:
-    """Return the number of characters; RequestError if it exceeds the limit."""
+    """Return the characters of all texts together; RequestError 413 if they exceed the limit."""
     size = sum(map(len, texts))
     if size > limit:
         raise RequestError(413, f"Invalid request: {size} characters exceed the limit of {limit}")

@@ -155,7 +155,7 @@ class IncrementalJSONResponse(JSONResponse):
 
 
 def _array_rows(array: Any) -> list[Any]:
-    """Encode a numpy array for JSON: return its rows as arrays, or one row's rounded numbers."""
+    """Encode a numpy array for JSON: return its rows as arrays, or its numbers to 3 decimals."""
     return [*array] if array.ndim > 1 else [round(number, 3) for number in array.tolist()]
 
 
@@ -244,7 +244,7 @@ class _Server(uvicorn.Server):
     """A server that ends with exit code 0 after SIGTERM, once the open requests are answered."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; more connections may wait in the system than are accepted at once."""
+        """Listen: BACKLOG connections may wait, the loop accepts ACCEPTED of them at a time."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # the models: to look through them again would hold up every request

@@ -140,9 +140,9 @@ class Authorizer:
         return bool(key)
 
     def check_key(self, request: Request, key: Any, counts: bool = True) -> None:
-        """Raise RequestError 403 without a known key, 429 above its rate; return if none is needed.
+        """Raise RequestError 403 without a known key, 429 above its rate or after many failures.
 
-        Without `counts` the request is not counted, and the rate of the key not checked.
+        A server without keys takes any. Without `counts` a known key has neither rate nor count.
         """
         if self._keys is None:
             return

@@ -34,12 +34,12 @@ class Dispatcher:
     async def dispatch(
         self, request: Request, answer: Answer, patience: float = 1, is_slow: bool = False
     ) -> Response:
-        """Return the response of the coroutine function `answer` to the request and its fields.
+        """Read a request's fields, and return the response of `await answer(request, fields)`.
 
-        It has `patience` times the timeout of ServeConfig and is cancelled when the client goes.
-        With `is_slow`, or if the request is large or has HTML, it runs in another thread, on a loop
-        of the pool, so that no other connection waits for it. Raises RequestError with a status:
-        408 if the request did not arrive in time, 499 if the client has gone, 503 if there was no
+        The answer has `patience` times the timeout of ServeConfig; if the client goes, it is
+        cancelled. With `is_slow`, HTML or more than MAX_QUICK bytes it runs in another thread, on a
+        loop of the pool, and holds up no connection. Raises RequestError with a status: 408 if the
+        request did not arrive in the timeout, 499 if the client has gone, 503 if there was no
         answer in time; or the error of the authorizer or of `answer`.
         """
         is_authorized = self.authorizer.check_headers(request)

@@ -109,9 +109,9 @@ def _check_size(size: int, max_bytes: int) -> None:
 
 
 class ProxyMiddleware(ProxyHeadersMiddleware):
-    """Applies the forwarding headers of the proxies in `trusted_hosts`, and of no others.
+    """Applies forwarding headers of proxies in `trusted_hosts`, addresses or networks, only.
 
-    Sets `own_host` in the scope: the host and port under which the client knows this server.
+    Sets `own_host` in the scope, by which the client knows this server: "host" or "host:port".
     """
 
     def __init__(self, app: Any, trusted_hosts: list[str]) -> None:

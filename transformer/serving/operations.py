@@ -78,7 +78,7 @@ class Operation:
 
 
 def operation_id(path: str) -> str:
-    """Return the OpenAPI id of an operation: its path, without slashes and parameters."""
+    """Return the OpenAPI id of an operation by its path: "/a/b/{c}" -> "a_b"."""
     return path.strip("/").partition("/{")[0].replace("/", "_")
 
 

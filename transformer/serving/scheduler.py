@@ -110,7 +110,7 @@ class Scheduler:
         return future
 
     def _drop_waiting(self, job: _Job) -> None:
-        """Remove the waiting items of a request that is done, failed or cancelled."""
+        """Remove, taking the lock, the waiting items of a request that is done or cancelled."""
         with self._changed:
             self._n_waiting -= len(job.waiting)
             job.waiting.clear()
@@ -130,14 +130,14 @@ class Scheduler:
                 job.set_result(index, result)
 
     def _has_work(self) -> bool:
-        """Wait for items; return False when the scheduler stops and all are done."""
+        """Take the lock; return True once there are items, False at a stop when all are done."""
         with self._changed:
             return bool(
                 self._changed.wait_for(lambda: self._jobs or self._is_stopping) and self._jobs
             )
 
     def _next_batch(self) -> tuple[Hashable, _Batch]:
-        """Take the next batch, with the lock held: its key, and (job, index, item) of each."""
+        """Take the next key's batch, (job, index, item) of each job in turn, with the lock held."""
         key = next(iter(self._jobs))
         jobs = self._jobs.pop(key)
         batch: _Batch = []

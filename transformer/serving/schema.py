@@ -243,8 +243,9 @@ class Direction(TypedDict):
 class Settings(TypedDict):
     """The limits and languages of the server, for a page.
 
-    `apiKeys` and `keyRequired` are true if it wants keys, `charLimit` counts characters of a
-    request, `frontendTimeout` milliseconds; `language` is the first direction of `model`, a name.
+    `apiKeys` and `keyRequired`: whether it wants keys; `charLimit`: characters of a request;
+    `frontendTimeout`: milliseconds to wait for the end of typing; `suggestions`: false, none are
+    taken; `language`: the first direction of `model`, a name.
     """
 
     apiKeys: bool

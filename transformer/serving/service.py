@@ -115,7 +115,7 @@ class Service:
     async def translate_passages(
         self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
     ) -> TranslatedPassages:
-        """Return passages translated, markup in place, and warnings; RequestError or UserError."""
+        """Return passages translated, markup in place, and warnings; raises as `translate`."""
         return await translate_passages(
             passages,
             lambda texts: self.translate(texts, langs, options=options),
@@ -133,8 +133,8 @@ class Service:
         """Return the sentences of a text aligned with their translations, and what is between.
 
         Sentences after the first `max_inspected` are only translated. With maps, the alignment of a
-        sentence is a `TracedTranslation`. UserError, or RequestError 503 if the server is busy or
-        stopping.
+        sentence is a `TracedTranslation`. UserError for a direction that is not served,
+        RequestError 503 if the server is busy or stopping.
         """
         layout = self._layout(text, langs, options)
         rest = layout.sentences[max_inspected:]
@@ -167,7 +167,7 @@ class Service:
     async def alternatives(
         self, sentence: str, langs: Direction, prefix: Sequence[int]
     ) -> list[Alternative]:
-        """Return the words that may follow `prefix`, likeliest first; RequestError or UserError."""
+        """Return up to 8 words that may follow, likeliest first; raises as `continue_after`."""
         words: list[Alternative]
         words = await self._submit_prefix("alternatives", sentence, langs, prefix)
         return words
@@ -199,7 +199,7 @@ class Service:
         return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
 
     def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[TranslatedSegment]:
-        """Align sentences, behind a prefix if any; one too long for the model is translated."""
+        """Align sentences; one too long is only translated or, behind a prefix, a UserError."""
         translator = self.directions.unguarded(langs)
         whole = [item.sentence for item in items if not item.prefix]
         translated = self.directions.translator(langs).translate_segments(whole, self._decode)

@@ -46,13 +46,13 @@ def is_all_caps(text: str) -> bool:
 
 
 def is_title_case(text: str) -> bool:
-    """Tell whether 5 words or more all have a capital, a function word too: La Casa De Mi Madre."""
+    """Tell whether all of 5 words or more have capitals, and a later one is a function word."""
     words = _capitalized_words(text, MIN_TITLE_WORDS)
     return any(word.lower() in FUNCTION_WORDS for word in words[1:])
 
 
 def may_be_title_case(text: str) -> bool:
-    """Tell whether 3 words or more have capitals, with a final mark or one that no name has."""
+    """Tell whether all of 3 words or more have capitals, with a final mark or a non-name word."""
     words = _capitalized_words(text, MIN_CAPITALIZED_WORDS)
     has_end = bool(words) and _END.search(text) is not None
     return has_end or any(word.lower() in NON_NAME_WORDS for word in words)
@@ -68,7 +68,7 @@ def is_heading(text: str) -> bool:
 
 
 def heading_case(text: str) -> str:
-    """Return the text with a capital at the beginning of each word but small ones."""
+    """Return the text with a capital for the first word and all but small ones (of, the)."""
     words = re.split(r"(\s+)", text)
     return capitalize_first("".join(w if w in SMALL_WORDS else capitalize_first(w) for w in words))
 

@@ -88,9 +88,9 @@ def _attention_shares(row: Sequence[float], columns: Sequence[Sequence[int]]) ->
     return [*inside, 1 - sum(inside)]
 
 
-def _fits_edge(word: str, edge: str) -> bool:
-    """Return whether `word` may be at a mark's edge: a sign only if the source's is, `edge`."""
-    return any(map(str.isalnum, word)) or not edge.isalnum()
+def _fits_edge(word: str, source_char: str) -> bool:
+    """Return whether `word` may be at a mark's edge: signs alone only if the source has a sign."""
+    return any(map(str.isalnum, word)) or not source_char.isalnum()
 
 
 def _window(own: Sequence[float], gains: Sequence[float], free: Sequence[bool]) -> Span:

@@ -81,10 +81,10 @@ def is_person_name(name: str, lang: str) -> bool:
 
 
 def changed_names(source: str, output: str) -> list[str]:
-    """Return the names and surnames of which `output` has one only: "Juan Pérez", "John Pérez".
+    """Return the names of `source`, as "Juan Pérez", of which `output` has one word: "John Pérez".
 
-    Who has none of both may be known by another name: Cristóbal Colón, Christopher Columbus. The
-    accents may be missing, but then in both.
+    With neither, a person may be known by another name: Cristóbal Colón, Christopher Columbus. The
+    accents may be missing, but then in both words.
     """
     given, surnames = load_names()
     pairs = {pair for name in _NAME.findall(source) for pair in pairwise(name.split())

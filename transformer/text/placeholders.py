@@ -74,10 +74,10 @@ def restore_slots(text: str, originals: Sequence[str]) -> str:
 
 
 def unwritable(alphabet: Set[str]) -> re.Pattern[str]:
-    """Return a pattern of what a model cannot write: emoji, other scripts, rare signs, slots.
+    """Return a pattern of runs that a model cannot write: emoji, other scripts, rare signs, slots.
 
-    `alphabet` is what its vocabulary can write. Other scripts are matched even if they are in it,
-    as the training text may not have taught the model to use them.
+    `alphabet` is the characters of its vocabulary. Other scripts are matched even if they are in
+    it, as the training text may not have taught the model to use them.
     """
     alphabet -= _RARE | {*SLOTS}
     signs = "".join(sign for sign in _SIGNS if not _is_writable(sign, alphabet))

@@ -49,7 +49,8 @@ def find_quotes(text: str) -> tuple[list[Quote], str]:
 def has_mismatched_quotes(source: str, output: str) -> bool:
     """Return whether a translation has unpaired quotation marks, or more kinds than its source.
 
-    A quotation may also be written as a dialogue, if its dashes are as many as the source allows.
+    A kind is a mark at a depth; a source with unpaired marks allows all. A quotation may also be
+    written as a dialogue, if its dashes are as many as the source allows.
     """
     is_dialogue = source.startswith("—")
     wanted, unpaired = find_quotes(source)
@@ -90,9 +91,10 @@ def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
 
 
 def localize_quotes(source: str, output: str, lang: str) -> str:
-    """Write a translation with its language's quotation marks, if it is clear what is quoted.
+    """Write `output` with the quotation marks of `lang` if it is clear what is quoted.
 
-    Spanish gets guillemets, also where a model writes a dialogue; "these" and “these” stay.
+    English gets "these" and, inside, 'these'. Spanish gets guillemets, also for a dialogue, but
+    keeps "these" or “these” if all are such. Where it is not clear, nothing changes.
     """
     wanted, unpaired = find_quotes(source)
     if unpaired or not wanted or lang not in _STYLES:

@@ -67,7 +67,7 @@ _RANGE_SEPARATOR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """text[start:end] is a time: its minute since midnight, as of 24 hours, and how sure it is.
+    """text[start:end] is a time: its minute since midnight (a mere 4:00: 240) and how sure it is.
 
     Known or not is the half of the day, which `has_am_pm` says, `has_h` (22 h) or the next time
     (`inherits_am_pm`: 4 to 6 p.m.). `is_uncertain`: it may be something else (at 5);
@@ -90,8 +90,8 @@ class ClockTime:
     def matches(self, other: "ClockTime", has_part: bool) -> bool:
         """Tell whether both are one time.
 
-        With `has_part`, where a text names a part of the day elsewhere, 4:00 is 16:00 unless both
-        have a known half.
+        If either text names a part of the day elsewhere, `has_part`, or one inherits it, 4:00 is
+        16:00 unless both have a known half. Otherwise their minutes must be equal.
         """
         if self.minute % (2 * HALF_DAY) == other.minute % (2 * HALF_DAY):
             return True

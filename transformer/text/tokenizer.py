@@ -127,7 +127,7 @@ class Tokenizer:
         return self.alphabet.issuperset(SLOTS)
 
     def tag_id(self, name: str) -> int:
-        """Return the id of a tag that begins a source (`<2es>`); UserError where there is none."""
+        """Return the id of the tag `name` ("<2es>") of a source; UserError where there is none."""
         number = int(self._processor.PieceToId(name))
         if not self._processor.IsControl(number):
             raise UserError(
@@ -137,7 +137,7 @@ class Tokenizer:
         return number
 
     def direction_tags(self, langs: Direction, served: Sequence[Direction]) -> list[int]:
-        """Return a source's first ids: the tag of its target; none if one direction is `served`."""
+        """Return a source's first ids: its target's `tag_id`; none if one direction is `served`."""
         return [self.tag_id(target_tag(langs[1]))] if len(served) > 1 else []
 
     def split_tags(self, ids: Sequence[int]) -> tuple[list[int], list[int]]:

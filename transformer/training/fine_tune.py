@@ -204,7 +204,7 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
 
 
 def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
-    """Save the best interpolation as BEST, its BLEU in the card and OUTCOME, unless that has it."""
+    """Save the best interpolation as BEST, BLEU in card and OUTCOME, once for `result`'s step."""
     path = run.output / OUTCOME
     outcome = read_json(path)
     if outcome.get("step") == result.state.step:

@@ -58,7 +58,7 @@ def peak_flops(device: torch.device, dtype: torch.dtype) -> float:
 
 
 class Meter:
-    """Sum loss and tokens since the last report; the loss stays on its device until it is read."""
+    """Sum `loss`, a tensor on its device, target `tokens` and `flops` since the last report."""
 
     def __init__(self, config: ModelConfig, device: torch.device) -> None:
         self._config, self._device = config, device
@@ -82,7 +82,7 @@ class Meter:
 
 
 class SlowdownWarning:
-    """Warn once when training has become slow, most often because of another program."""
+    """Warn once if one report is at most 1/5 as fast as the best of the first 4: a busy machine."""
 
     N_FIRST, THRESHOLD = 4, 1 / 5  # first reports; fraction of their best speed
 
@@ -90,7 +90,7 @@ class SlowdownWarning:
         self._n_reports, self._best = 0, 0.0
 
     def suffix(self, speed: float) -> str:
-        """Return the end of a progress line for this speed in target tokens a second, mostly ""."""
+        """Return the end of each report's line, mostly "", by its target tokens a second."""
         self._n_reports += 1
         if self._n_reports <= self.N_FIRST:
             self._best = max(self._best, speed)
@@ -260,7 +260,10 @@ class Reporter:
         return state
 
     def finish(self, state: TrainingState, averaged: Transformer) -> TrainingState:
-        """Validate `averaged`, the last weights, and a mean of checkpoints, as `validate` does."""
+        """Validate `averaged` and, if several, the mean of the step checkpoints; finish the state.
+
+        BEST is the best so far; without a development set it is `averaged`.
+        """
         if state.validated != state.step:
             state = self.validate(state, averaged)
         single, folder = state, self.folder  # before a mean is tried

@@ -201,7 +201,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Save and restore the checkpoints of a run, atomically; a failure is a UserError."""
+    """Atomic checkpoints of a run, `machine` {title: value} in the cards; UserError on failure."""
 
     path: Path
     model_config: ModelConfig

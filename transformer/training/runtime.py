@@ -101,8 +101,9 @@ def describe_machine(accelerator: Accelerator) -> dict[str, Any]:
 def start_cpu_processes() -> None:
     """Make `accelerate launch --cpu --num_processes N` start N processes.
 
-    Without MPI, Accelerate starts only one process, and does not pass it the number N, which is
-    therefore read from the launcher's command line. This process then becomes torch's launcher.
+    Without MPI, Accelerate starts one process and does not pass N, which is therefore read from
+    the launcher's command line. This process becomes torch's launcher, or stays as it is if it was
+    not launched so or N is 1.
     """
     env = os.environ
     single = "WORLD_SIZE" not in env and "LOCAL_RANK" not in env

@@ -58,7 +58,11 @@ def resolve_settings(
 
 
 def _defaults(config: TrainConfig, model: ModelConfig, muon_factor: int) -> dict[str, Any]:
-    """Return `optimizer`, `schedule`, `learning_rate`: the paper's, x `muon_factor` with Muon."""
+    """Return `optimizer` and `schedule`, by `model.norm` where "auto", and `learning_rate`.
+
+    The rate is the peak of the paper's, times `muon_factor` with Muon, or 0 for the schedule
+    "paper" with a given `warmup`, which sets the peak.
+    """
     pre = model.norm == "pre"
     optimizer = {"auto": "muon" if pre else "adam"}.get(config.optimizer, config.optimizer)
     schedule = {"auto": "wsd" if pre else "paper"}.get(config.schedule, config.schedule)
@@ -89,14 +93,14 @@ def default_batch_tokens(data: PreparedCorpus, n_micro_batches: int) -> int:
 def _nearest_limit(config: TrainConfig, steps_per_epoch: int, steps_in_time: float) -> int:
     """Return the number of steps that the limits allow; 0 if there are none.
 
-    `steps_in_time` is the time limit, converted to steps.
+    `steps_in_time` is the time limit, converted to steps, or 0.
     """
     counts = config.max_steps, config.max_epochs * steps_per_epoch, steps_in_time
     return round(min(filter(None, counts), default=0))
 
 
 def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
-    """Return how many steps the limits allow from step 0 on, at the speed so far; 0: no limit."""
+    """Return how many steps the limits allow from step 0, at the speed so far; 0: none known."""
     steps = 0.0
     if config.max_minutes and state.step > 1:  # the time is that before the latest step
         steps = 60 * config.max_minutes * (state.step - 1) / state.seconds
@@ -104,7 +108,7 @@ def steps_allowed(state: TrainingState, config: TrainConfig, steps_per_epoch: in
 
 
 def last_step(state: TrainingState, config: TrainConfig, steps_per_epoch: int) -> int:
-    """Return the step at which the nearest limit ends the run, or else the next step.
+    """Return the step, at least the next, at which the nearest limit, if any, ends the run.
 
     A time limit is converted at the speed after the first PROBE_STEPS, in which oneDNN prepares
     its kernels and torch.compile compiles.
@@ -162,9 +166,9 @@ def _with_warmup(state: TrainingState, config: TrainConfig, allowed: int) -> Tra
 def schedule_in_steps(
     state: TrainingState, config: TrainConfig, steps_per_epoch: int
 ) -> TrainConfig:
-    """Return the settings with the warm-up and cooldown of the state, in steps.
+    """Return the settings with `warmup` and, in the cooldown, `cooldown` and `max_steps` set.
 
-    Until the speed is known the rate rises as in the shortest run that PROBE_STEPS fit into.
+    Until the speed is known, `warmup` is PROBE_STEPS / `warmup_ratio`, or less by other limits.
     """
     warmup = config.warmup or state.warmup
     if not warmup:

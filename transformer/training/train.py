@@ -162,7 +162,10 @@ def _prepare_text(
     request: TrainRequest, dev: Sequence[SentencePair], model: ModelConfig,
     initial: Checkpoint | None,
 ) -> PreparedCorpus:  # fmt: skip
-    """Prepare a request's text, without `dev`, in its cache, with the vocabulary of `initial`."""
+    """Prepare a request's text in its cache, less pairs of `dev`, `test` and `held_out`.
+
+    The vocabulary is `tokenizer_model`, else that of `initial`, else new and as large as `model`'s.
+    """
     from transformer.corpus.prepare import prepare  # imports `datasets`
 
     held_out = [*dev, *_read_all((*request.test, *request.held_out), request)]
@@ -203,7 +206,7 @@ def _fill_from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainReq
 def _open_folder(
     folder: PreparedFolder, request: TrainRequest, model: ModelConfig, initial: Checkpoint | None
 ) -> PreparedCorpus:
-    """Open the corpus of a prepared folder; one that the model cannot read is a UserError."""
+    """Open a prepared corpus; UserError if its pairs exceed `model` or its vocabulary differs."""
     sources = [Source.parse(text) for text in request.train]
     data = open_corpus(folder.path, sources, folder.langs, folder.both)
     if folder.max_len > model.max_len:
@@ -263,7 +266,7 @@ def _train(
 
 
 def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
-    """Return the settings with `max_minutes` less the reserved seconds, but a quarter at least."""
+    """Return the settings, any `max_minutes` less `reserved` seconds, but a quarter at least."""
     if not config.max_minutes:
         return config
     minutes = max(config.max_minutes - reserved / 60, MIN_TRAINING * config.max_minutes)
@@ -273,7 +276,7 @@ def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
 def evaluate_best(
     request: TrainRequest, result: TrainResult, compare: str | None = None
 ) -> TrainResult:
-    """Return `result` with reports of the best checkpoint and `compare`, as `evaluate` does."""
+    """Return `result` with reports of BEST and any `compare`, a name for `open_system`."""
     from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
     best = request.output / BEST

@@ -143,7 +143,7 @@ class Trainer:
         return load_steps(batches, steps[self.state.position :], self.device, workers)
 
     def _resolve_schedule(self) -> None:
-        """Resolve the warm-up and cooldown due before the next step; save what depends on speed."""
+        """Resolve the warm-up and cooldown due before the next step; save LAST if by speed."""
         before, n_steps = self.state, self.steps_per_epoch
         self.state = schedule.resolve_schedule(before, self.config, n_steps)
         if self.state != before or self.schedule is None:

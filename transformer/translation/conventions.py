@@ -133,7 +133,7 @@ def _write_out_scale(found: re.Match[str]) -> str:
 
 
 def _english_ordinal(numeral: re.Match[str]) -> str:
-    """Return a Roman numeral as the model reads it best: siglo 16th."""
+    """Return a Roman numeral below 40 as the model reads it best, XVI as 16th; others stay."""
     number = NUMERALS.get(numeral[0].upper(), 0)
     endings = {1: "st", 2: "nd", 3: "rd"} if number not in (11, 12, 13) else {}
     return f"{number}{endings.get(number % 10, 'th')}" if number else numeral[0]
@@ -186,7 +186,7 @@ def find_amounts(text: str, lost: Collection[str] | None = None) -> list[tuple[i
 
 
 def convert_amount(amount: str, lang: str) -> str:
-    """Write a time, sum or number as `lang` does: $1,500.50 -> 1.500,50 $. Other text stays."""
+    """Convert a time, sum or number of the other language: $1.5 -> 1,5 $ for "es"; others stay."""
     times = find_times(amount)
     if times and (times[0].start, times[0].end) == (0, len(amount)):
         return format_time(times[0], lang)

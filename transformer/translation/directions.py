@@ -162,7 +162,7 @@ class Directions:
     ) -> Direction | None:
         """Return the direction that a call names by ("es", "en"), by "es-en" or by its target.
 
-        Returns None if the call names none; UserError for others, and for those without a model.
+        Returns None if the call names none; UserError for two that differ, and without a model.
         """
         if langs is None and to is None:
             return None

@@ -71,7 +71,7 @@ class SourceSentence:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The tokens that must come out unchanged."""
+        """The parts that must come out unchanged, in order, targets of terms among them."""
         return tuple(text for text, is_kept in self.parts if is_kept)
 
     @property
@@ -86,7 +86,7 @@ class SourceSentence:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """A sentence's parts, to translate or kept (True), and what slots (characters) stand for."""
+    """A sentence's parts, `texts` to translate or kept (True); slot(i) is for `originals[i]`."""
 
     sentence: SourceSentence
     parts: tuple[Part, ...]
@@ -263,7 +263,7 @@ def mask(sentence: SourceSentence, has_slots: bool) -> ModelInput:
 
 
 def _slots_before_words(parts: Sequence[Part]) -> dict[int, str]:
-    """Return the slots that a word follows without a space, by the index of the word's part.
+    """Return slots of kept `parts` that a word follows without a space, by the word's index.
 
     The vocabulary marks a word's beginning by the space before it, so that without one, as in
     `<b>Guardar`, a model would take "Guardar" for the middle of a word.

@@ -281,7 +281,7 @@ def _lost_numerals(source: str, output: str) -> list[str]:
 
 
 def _lost_brackets(source: str, output: str) -> list[str]:
-    """Return the brackets and number signs that the output has less often than the source.
+    """Return the brackets and # that the output has less often than the source.
 
     Round brackets count only if one of a pair is lost: people write (Ohio) otherwise.
     """
@@ -337,7 +337,7 @@ def _clock_digits(output: str) -> set[str]:
 
 
 def _is_spelled_out(number: str, spelled: Collection[str]) -> bool:
-    """Whether words of an output, `spelled`, write a number in digits: forty-five, ochenta mil."""
+    """Whether `spelled`, the `split_words` of an output, write a number: 80000 as ochenta mil."""
     if not NUMBER_WORDS.get(number, frozenset[str]()).isdisjoint(spelled):
         return True
     if len(number) == 2 and number[1] != "0":

@@ -84,7 +84,7 @@ def _candidate(
     found: Hypothesis,
     places: Sequence[TermPlace],
 ) -> Candidate:
-    """Return the translation `found` of a piece (text, ids), with slots for terms at `places`."""
+    """Return the translation `found` of a piece (text, ids), slots for terms at `places` in it."""
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
@@ -143,7 +143,7 @@ def _overlaps(span: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:
-    """Return the span in `text`, a translated `term`, less article and 's that `target` lacks."""
+    """Return (start, end) in `text`, the output for `term`, less article and 's not in `target`."""
     found = [*_WORD.finditer(text)]
     start, stop = 0, len(text)
     if not found:

@@ -257,7 +257,7 @@ class Translator(TextTranslator):
         )
 
     def for_direction(self, langs: Direction) -> Self:
-        """Return a translator for another of `directions`, which shares the model."""
+        """Return a translator for another of `directions`, unchecked, which shares the model."""
         other = copy.copy(self)
         other._set_direction(langs)
         return other
@@ -323,7 +323,7 @@ class Translator(TextTranslator):
     def _search(
         self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
     ) -> Iterator[Translation]:
-        """Yield the translation of each piece, none without ids; all are searched together."""
+        """Yield the translation of each piece (text, ids), all with ids, searched together."""
         results = self.decoder.search([ids for _, ids in pieces], decode)
         for (text, _), hypotheses in zip(pieces, results, strict=True):
             candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)

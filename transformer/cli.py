@@ -52,9 +52,9 @@ SAMPLE = 2**16  # bytes of a file from which its language is recognised
 def _open_lines(
     args: argparse.Namespace, path: Path | None, ends: deque[str] | None = None
 ) -> tuple[Iterator[str], str]:
-    """Return `args.text`, or the lines of `path` or standard input; and a sample of a file or "".
+    """Return lines, of `args.text`, `path` or standard input; and a sample, a file's first bytes.
 
-    Lines come without their ends, which are appended to `ends`; of `args.text` none are.
+    Lines come without their ends, which are appended to `ends`; texts have none, and "" as sample.
     """
     if args.text:
         return iter(args.text), ""
@@ -114,7 +114,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _resolve_inputs(args: argparse.Namespace, is_literal: bool) -> list[Path]:
-    """Return the files to translate: arguments, unless `is_literal`, or --input; [] for texts."""
+    """Return the files, --input or arguments unless `is_literal`; [] for texts; both: UserError."""
     for name in ("input", "output"):
         if getattr(args, name) in (Path("-"), Path(f"/dev/std{name[:-3]}")):
             setattr(args, name, None)  # the standard stream, whatever file it is
@@ -144,7 +144,7 @@ def _warn_if_path(text: str) -> None:
 
 
 def _check_targets(sources: list[Path], output: Path | None, requested_format: str) -> None:
-    """Raise UserError if a file has no format or no place, or would overwrite its source."""
+    """Raise UserError for files that `plan_jobs` refuses, or that would overwrite themselves."""
     from transformer.documents import folder
 
     jobs, _ = folder.plan_jobs(sources, output, requested_format)
@@ -222,7 +222,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _explain_texts(args: argparse.Namespace, opened: "Directions", decode: DecodeConfig) -> None:
-    """Explain texts, in the direction of the first; draw the attention into `args.attention`."""
+    """Write what `trace.explain` yields for texts, with its picture, in the first's direction."""
     from transformer.explain.trace import explain
 
     texts = list(_open_lines(args, args.input)[0])

@@ -153,7 +153,7 @@ def handle_signals() -> Iterator[None]:
 
 
 def run_command(work: Callable[[], object], name: str) -> int:
-    """Run a command and return its exit code; an error prints one line on standard error.
+    """Run `work`, return an exit code; an error prints one line, NAME: MESSAGE, on standard error.
 
     0: done; 1: a check failed; 2: an error that the user can fix; 70: a defect of the program,
     with a traceback if TRANSFORMER_TRACEBACK is set; 130: Ctrl-C; 141: the reader of standard
@@ -354,7 +354,7 @@ def warn(message: str, write: Callable[..., object] = print) -> None:
 
 
 class Progress:
-    """Progress bars on standard error, of files and of lines; none if that is no terminal."""
+    """Bars of lines, and of several files, on standard error if `is_shown` and it is a terminal."""
 
     def __init__(self, n_files: int, *, is_shown: bool) -> None:
         self._bars: list[Any] = []

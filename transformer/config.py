@@ -1,4 +1,4 @@
-"""All settings as frozen dataclasses, from whose fields flags are made, and the presets."""
+"""Settings as frozen dataclasses, whose fields make flags; ValueError for values out of range."""
 
 import dataclasses
 import ipaddress

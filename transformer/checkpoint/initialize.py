@@ -121,7 +121,10 @@ class _Widening:
         self.of = channels // 2 // self.copies * 2 + channels % 2  # the old channel of each
 
     def fill(self, name: str, new: Tensor, old: Tensor) -> None:
-        """Copy `old`, a weight of the small model, into `new`, the large one's of this `name`."""
+        """Write `old` into `new`, the larger model's weight `name`, in place, its channels mapped.
+
+        Further rows of what reads channels stay as in `new`; what reads those units gets zeros.
+        """
         part, kind = name.split(".")[-2:]
         if kind == "weight" and part in CHANNEL_READERS:
             new[: len(old)] = self._read(old)

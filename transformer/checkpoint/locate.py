@@ -121,7 +121,7 @@ def read_verified(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of a checkpoint that holds an object; UserError for anything else."""
+    """Read a JSON object from a checkpoint file; UserError if unreadable, changed or no object."""
     try:
         values = json.loads(read_verified(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -186,7 +186,7 @@ def resolve_direction(
 
 
 def describe_directions(directions: Sequence[Direction]) -> dict[str, Any]:
-    """Return the fields of config.json `format`, and `src_lang` and `tgt_lang` or `directions`."""
+    """Return {"format", "src_lang", "tgt_lang"}, or {"format", "directions": [[src, tgt], ...]}."""
     if len(directions) > 1:
         return {"format": FORMAT_BOTH, "directions": [list(pair) for pair in directions]}
     ((src_lang, tgt_lang),) = directions
@@ -260,7 +260,7 @@ def checkpoint_roots() -> tuple[Path, ...]:
 
 
 def find_released(langs: Direction) -> Path | None:
-    """Return a released model's folder, named as the direction (es-en) or else both; or None."""
+    """Return a folder in `checkpoint_roots` named as the direction (es-en), else both; or None."""
     names = "-".join(langs), BOTH
     folders = (place / name for place in checkpoint_roots() for name in names)
     return next((folder for folder in folders if latest_version(folder)), None)

@@ -138,7 +138,7 @@ def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
 
 @locate.retry_if_replaced
 def read_tensors(path: Path, shapes: Shapes | None = None) -> dict[str, StoredTensor]:
-    """Map the tensors of a file by name; UserError if damaged, not finite, or not of `shapes`.
+    """Map a file's tensors by name; UserError if missing, damaged, not finite, or not of `shapes`.
 
     These are the (name, shape) of all tensors; None: not checked.
     """

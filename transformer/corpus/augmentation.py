@@ -26,7 +26,7 @@ def derive_seed(*numbers: int) -> int:
 def resample(
     ids: list[int], tokenizer: Tokenizer, alpha: float, max_len: int, rng: random.Random
 ) -> list[int]:
-    """Draw another segmentation, by probability^`alpha`; return `ids` if not below `max_len`."""
+    """Draw another segmentation, tags kept, by P^`alpha`; `ids` if that is not below `max_len`."""
     tags, text = tokenizer.split_tags(ids)
     new = tags + tokenizer.sample(tokenizer.decode(text), alpha, rng)
     return new if len(new) < max_len else ids
@@ -72,9 +72,10 @@ def apply_noise(
 def join_pairs(
     pairs: Sequence[IdPair], excluded: Iterable[int], n: int, max_len: int, tokenizer: Tokenizer
 ) -> list[IdPair]:
-    """Join each n consecutive pairs of equal direction tags, but none to `max_len` pieces or more.
+    """Join each n consecutive pairs of equal direction tags (the last fewer) behind these tags.
 
-    Pairs whose indices are `excluded` stay single: their slots (stand-ins) must not occur twice.
+    Pairs that would have `max_len` pieces or more together stay single, as do those whose indices
+    are `excluded`: their slots (stand-ins) must not occur twice.
     """
     single = set(excluded)
     by_tags: dict[tuple[int, ...], list[IdPair]] = {}

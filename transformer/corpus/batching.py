@@ -213,7 +213,8 @@ def steps(plan: Sequence[Indices], rank: int, world_size: int, accumulate: int) 
     """Return for each optimiser step which batches of the plan the process `rank` takes.
 
     A step takes world_size x accumulate consecutive batches, whichever process computes them: one
-    process with two micro-batches and two processes with one see the same.
+    process with two micro-batches and two processes with one see the same. The number of batches
+    must be a multiple of that (see `plan`): an incomplete last step would name some beyond the end.
     """
     group = world_size * accumulate
     return [range(start + rank, start + group, world_size) for start in range(0, len(plan), group)]

@@ -155,7 +155,7 @@ def make_report(
 
     `reasons` and `source`, an index of `specs`, have one entry for each pair; `examples` are by
     label of the reason. The keys: `read`, the number of pairs; `counts`, as `count_reasons`;
-    `sources`, a list of {spec, counts}; `dropped_examples`, those of `examples` that were dropped.
+    `sources`, a list of {spec, counts}; `dropped_examples`, `examples` less those of label "kept".
     """
     return {
         "read": len(reasons),

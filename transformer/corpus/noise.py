@@ -112,7 +112,7 @@ def _occurs_once(text: str, token: str) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _names_by_kind() -> dict[tuple[str, bool], list[SentencePair]]:
-    """Return (Spanish, English) names by kind and by whether both languages write them alike."""
+    """Return (Spanish, English) names by kind, as "surname", and by whether both are alike."""
     by_kind: dict[tuple[str, bool], list[SentencePair]] = {}
     for line in NAMES_TABLE.read_text(encoding="utf-8").splitlines()[1:]:
         kind, es, en = line.split("\t")

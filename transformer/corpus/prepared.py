@@ -77,7 +77,7 @@ class PreparedFolder:
     """The content of `prepared.json`: the settings of a training command about its text.
 
     `both`: each pair trains both directions. `max_len` is at least the longest side, in pieces, end
-    mark included. `sources` are SPEC@WEIGHT, `dev` and `test` paths of TSV files.
+    mark included. `sources` are SPEC@WEIGHT, `dev` and `test` TSV files in `path`, the folder.
     """
 
     path: Path
@@ -135,7 +135,7 @@ def export(
 ) -> None:  # fmt: skip
     """Export a tokenised corpus with everything that `train` needs of the text, atomically.
 
-    `values` are the fields of `PreparedFolder` but the sets; `sets` the TSV texts of these, by
+    `values` are the fields of `PreparedFolder` but `path` and the sets; `sets` the TSV texts, by
     `dev` and `test`. ValueError if the corpus is not on the disk, UserError if `folder` cannot be
     written.
     """

@@ -216,7 +216,7 @@ def _pairs_from_table(
 
 
 def moses_files(spec: str, langs: Direction) -> tuple[Path, Path] | None:
-    """Return the two files that a Moses spec names: `a.es,a.en`, `a.es` or `a`; else None."""
+    """Return the files of a Moses spec: `a.es,a.en`, or `a.es` or `a` if both exist; else None."""
     names = [part.strip() for part in spec.split(",")]
     paths: list[Path | None]
     if len(names) == 2:
@@ -312,7 +312,7 @@ def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) 
 
 
 def _parquet_records(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, row) of a Parquet file; UserError, which says what was `expected`, if none."""
+    """Yield ("FILE, row N", row); UserError, saying what was `expected`, if no Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -370,7 +370,7 @@ def read_pairs(
 
 
 def read_texts(path: Path) -> Iterator[str]:
-    """Yield the lines of a text, or the column `text` of a Parquet file; UserError for others."""
+    """Yield the column `text` of a .parquet file, UserError if none; or the lines of any other."""
     if path.suffix != ".parquet":
         yield from iter_lines(path)
         return

@@ -148,7 +148,7 @@ def greedy_search(
 def branch_search(
     model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
 ) -> list[Hypothesis]:
-    """Search greedily from the `number` likeliest tokens after `prefix`: (1, S) -> best first."""
+    """Search greedily from `number` best tokens after `prefix`, unscored: (1, S) -> best first."""
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
     may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
@@ -188,8 +188,8 @@ def _select_beams(
     """Add hypotheses that ended to `finished`, and select the N candidates to continue.
 
     `candidates` are what `_expand` returns. One that ends counts only if it is one of the N best;
-    otherwise empty translations would win. Returns for each sentence the candidates that become its
-    next beams, as indices, and whether its search continues.
+    otherwise empty translations would win. Returns for each sentence, ended or not, the candidates
+    that become its next beams, as indices below 2N, and whether its search continues.
     """
     size, penalty = config.beam_size, length_penalty(tokens.size(-1), config.alpha)
     scores, parents, chosen = (c.tolist() for c in candidates)

@@ -49,7 +49,7 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
 def _translate(
     file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
 ) -> None:
-    """Insert `before`, a copy of tokens[span] and `behind` after token `place`; add its units."""
+    """Insert a copy of tokens[span[0]:span[1]] by `file.insert_copy`; add its units to `file`."""
     copies = file.insert_copy(place, *span, before, behind)
     file.units += html.extract_units(copies, _pair_codes(copies))
 
@@ -246,9 +246,9 @@ def _parse_po_text(text: str, options: Options) -> Parsed[str]:
 
 
 def _correct_header(edits: TextEdits, start: int, line: str, code: str) -> None:
-    """Correct a header line at offset `start`: a missing language to `code`, the charset to UTF-8.
+    """Correct `line`, as the header has it from offset `start` on: the charset becomes UTF-8.
 
-    What a template leaves open of plural forms and encoding is filled in.
+    A missing language becomes `code`; open plural forms and encoding of a template are filled in.
     """
     field = line.strip().removeprefix('"').removesuffix('\\n"')
     correct = _TEMPLATE.get(field, field)

@@ -48,10 +48,11 @@ def plan_jobs(
 ) -> tuple[list[Job], list[Path]]:
     """Return the jobs for files and folders, and the files of folders with no known format.
 
-    A folder becomes a folder with files of the same names, but hidden ones. `requested` is the
-    format of the files, whatever their names, and in a folder that of files with no known format.
-    UserError for a file of no known format, and for an output that has no place, another suffix or
-    two sources.
+    A folder becomes a folder with files of the same names, but hidden ones; one file may go to
+    standard output (None). `requested`, a suffix with or without its dot, is the format of the
+    files, whatever their names, and in a folder that of files with no known format. UserError for
+    a file of no known format, for several files without an output folder, and for an output that
+    has another suffix or two sources.
     """
     is_many = len(sources) > 1 or any(source.is_dir() for source in sources)
     if is_many and (output is None or (output.exists() and not output.is_dir())):

@@ -98,7 +98,7 @@ def _lines(text: str, options: Options) -> Parsed[str]:
 
 
 def _pdf(content: bytes, options: Options) -> Parsed[bytes]:
-    """Parse the paragraphs of a PDF; UserError for one with a password or without text."""
+    """Parse a PDF's paragraphs, to be written as text; UserError for a password or no text."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong is told in one line

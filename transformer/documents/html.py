@@ -43,10 +43,11 @@ MAX_NESTED = 8  # simple elements around one text
 class MarkupRules:
     """The rules of a markup language: what its elements and attributes mean.
 
-    `inline` elements may be marks in a line; `untranslatable` ones stay with all that they hold;
+    `inline` elements may be marks of a passage; `untranslatable` ones stay with all that they hold;
     `attributes` have texts. Only `text_elements` hold text, or all if none; `nested` ones, in a
     line, have texts of their own. An element with `computed_attribute`, of an office program,
-    stays. `escape` writes a text, given the source that it replaces.
+    stays. `escape` writes a text, given the source that it replaces. `is_xml`: it is read as XML,
+    not HTML. `preserve_space`: no run of white space is read as one space.
     """
 
     inline: frozenset[str]
@@ -299,7 +300,7 @@ def _fixed_numbers(source: str) -> tuple[set[str], set[str]]:
 
 
 def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> str:
-    """Put no-break spaces after the numbers `ahead` and before the numbers `behind`."""
+    """Make the space after a number of `ahead`, or before one of `behind`, a no-break space."""
     words = text.split(" ")
     parts = words[:1]
     for left, right in pairwise(words):
@@ -310,7 +311,7 @@ def _keep_nbsp(text: str, ahead: Collection[str], behind: Collection[str]) -> st
 def _attribute_units(
     tokens: Sequence[Token], rules: MarkupRules, options: Options
 ) -> Iterator[Unit]:
-    """Yield the units of texts in attributes, and replace a `lang` that is the source language."""
+    """Yield the units of texts in attributes; in `tokens`, a source `lang` becomes the target."""
     for token in tokens:
         tag = TAG.match(token.source)
         if token.render or tag is None or tag["slash"] or "=" not in tag.group():
@@ -338,7 +339,7 @@ def _is_seen(tag: str, name: str, values: Mapping[str, str], rules: MarkupRules)
 
 
 def _attribute_setter(token: Token, name: str) -> Callable[[str], None]:
-    """Return a function that sets an attribute of `token` to a text, escaped, if it has another."""
+    """Return a function that sets an attribute in `token.source` to a text, escaped, if new."""
 
     def set_value(new: str) -> None:
         tag = TAG.match(token.source)

@@ -97,7 +97,7 @@ def _mask_code(text: str) -> str:
 
 
 class _Reader:
-    """Turns nodes of a text into `tokens`, from place `end` on, and its footnotes into `notes`."""
+    """Turns nodes of a text, from offset `end` on, into `tokens`; `notes` are footnotes' units."""
 
     def __init__(self, text: str, end: int, rules: html.MarkupRules) -> None:
         self._text, self._end, self._rules = text, end, rules
@@ -163,7 +163,7 @@ class _Reader:
         self.add(node.pos + node.len, "block")
 
     def _macro(self, node: Any, nodes: Sequence[Any], place: int) -> int:
-        """Add a macro, which nodes[place] follows; return the index behind unknown arguments."""
+        """Add a macro, followed by nodes[place]; return `place`, behind arguments not in `node`."""
         name, stop = node.macroname, node.pos + node.len
         arguments = [arg for arg in (node.nodeargd.argnlist if node.nodeargd else ()) or () if arg]
         inside = arguments[-1] if arguments else None
@@ -184,7 +184,7 @@ class _Reader:
         return place
 
     def _note(self, inside: Any, stop: int) -> None:
-        """Add the footnote `inside` as a token up to `stop` that renders it; its units go first."""
+        """Add the footnote of node `inside`, up to `stop`, as a token; add its units to `notes`."""
         reader = _Reader(self._text, self._end, self._rules)
         reader.add(inside.pos + 1, "block")
         reader.walk(inside.nodelist)

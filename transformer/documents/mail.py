@@ -94,9 +94,9 @@ def _parse_subject(raw: str, newline: str) -> Parsed[str]:
 
 
 def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
-    """Return the places where the next part, this one's header and this one's body begin.
+    """Return offsets in `source`: of this part's end, of its header (`place`) and of its body.
 
-    `place` is where this part begins; the next one of a multipart is the first of its own.
+    `place` is the end of the part before; a multipart ends here where its first part begins.
     """
     header = place
     for name, value in part.items():

@@ -171,7 +171,7 @@ def _places(token: "MarkdownToken", text: str, offsets: list[int], end: int) -> 
 
 
 def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list[Token]:
-    """Return a paragraph's tokens, its characters at `places`; one text if a part is missing."""
+    """Return a paragraph's tokens, by its `_places`; one text token if a part was not found."""
     content = token.content
     tokens: list[Token] = []
     end = 0

@@ -24,7 +24,7 @@ _BRANCH = re.compile(r"\s*+(?:(?P<selector>[^\s{}',#]++)\s*+(?P<open>\{)|(?P<clo
 
 
 def _text_pattern(signs: str) -> re.Pattern[str]:
-    """Return the pattern of one piece: a text without `signs`, a placeholder, `begin` or `end`."""
+    """Return a pattern: groups text (no `signs`), placeholder, begin ({n, plural,) and end (})."""
     return re.compile(
         rf"(?P<text>(?:[^'{signs}]++|''|'(?![{signs}]))++)"
         rf"|(?P<placeholder>'(?:[^']++|'')*+(?:'|\Z)|\#|{_SIMPLE})|(?P<begin>{_BEGIN})|(?P<end>\}})",

@@ -125,7 +125,7 @@ Unit = tuple[Passage, Setter]
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[AnyStr]):
-    """A file's units (passage, setter of its translation); `render` writes it once all were set."""
+    """A file's units (passage, setter of a `MarkedText`); `render` writes it once all were set."""
 
     units: Sequence[Unit]
     render: Callable[[], AnyStr]
@@ -147,13 +147,13 @@ def unescape(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Whether there is something to translate: a letter, and no code, date or ICU argument."""
+    """Whether a text has a letter, has no ICU argument, and is not as a whole a code or a date."""
     has_letter = any(map(str.isalpha, text))
     return has_letter and not _CODE.fullmatch(text) and not ICU_ARGUMENT.search(text)
 
 
 def detect_encoding(content: bytes) -> tuple[str, bytes]:
-    """Return the declared or recognised encoding of a text, and its byte order mark."""
+    """Return the encoding, declared or, by the bytes, cp1252 or utf-8; and the byte order mark."""
     return declared_encoding(content) or ("cp1252" if is_windows_1252(content) else "utf-8", b"")
 
 
@@ -173,8 +173,8 @@ def declared_encoding(content: bytes) -> tuple[str, bytes] | None:
 def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..., Parsed[bytes]]:
     """Turn a parser of text into one of (bytes or text, options) that writes the declared encoding.
 
-    A file that declares none is written in UTF-8, or in `cp1252_output` if it is not UTF-8. The
-    parser raises UserError for bytes that are not text.
+    A file that declares none is written in UTF-8, or in `cp1252_output` if it is not UTF-8; a
+    character that this lacks as &#233;. The parser raises UserError for bytes that are not text.
     """
 
     def parse_bytes(content: bytes | str, options: Options) -> Parsed[bytes]:

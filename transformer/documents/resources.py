@@ -184,7 +184,7 @@ def _php_values(root: Any) -> Iterator[Any]:
 
 
 def _php_parts(node: Any, text: str) -> Iterator[tuple[str | None, bool, Verbatim]]:
-    """Yield the parts of a string in `text` for `InlineContent`: texts, and None for variables."""
+    """Yield a string's parts for `InlineContent`: (text or None for a variable, False, source)."""
     pieces: list[tuple[str | None, str]] = []  # what it says, if it is text, and its source
     end = node.start_byte + 1
     for child in node.named_children:
@@ -305,7 +305,7 @@ def parse_android(text: str, options: Options) -> Parsed[str]:
 
 
 def parse_resx(text: str, options: Options) -> Parsed[str]:
-    """Parse untyped values of .NET, but those with names in >>; UserError for unsound XML."""
+    """Parse untyped values of .NET, but those with names as >>x.Name; UserError for unsound XML."""
     file = xml.Elements(text, _RULES)
     for start, end in file.find("data"):
         values = file.attributes(start)

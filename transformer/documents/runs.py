@@ -178,7 +178,7 @@ def _is_invisible(element: Any) -> bool:
 
 
 def _run(element: Any) -> _Run | None:
-    """Return a `_Run` for a run of mere text, a link of such, or what stays; None for others."""
+    """Return a `_Run` of mere text, a link of such, or what stays; None for what is read apart."""
     name = _name(element)
     unchanged = _Run(element, [], f"stays {id(element)}")
     link = f"link {id(element)}"
@@ -222,7 +222,7 @@ def _style(properties: Any) -> str:
 
 
 def _run_groups(paragraph: Any) -> Iterator[list[_Run]]:
-    """Yield lists of neighbouring runs, of text or kept, read as one; nested texts come singly."""
+    """Yield lists of runs read as one; a text in an element without `_Run` is a list by itself."""
     group: list[_Run] = []
     for child in paragraph:
         name = _name(child)

@@ -56,7 +56,7 @@ _wrap = partial(
 
 @dataclass(frozen=True, slots=True)
 class _Syntax:
-    """How a format writes the tags of a cue, the ends of its lines, and < and &."""
+    """What a tag and a line end are, what is written for one; with `is_vtt` < and & are escaped."""
 
     tag: re.Pattern[str] = _TAG
     line_end: re.Pattern[str] = re.compile(r"\r*\n|\r")
@@ -74,8 +74,8 @@ class _Speech:
     """What one speaker says in a cue.
 
     `written` is the source, or its translation if another; `around` are the tags before and after
-    all of it. In `content` marks are pairs of tags, placeholders other tags. `lead` is dots, a mark
-    of the speaker or the bracket of a caption, `voice` the style and speaker that the file names.
+    all of it. In `content` the part of a mark is two tags, of a placeholder (tag, ""). `lead` is
+    dots, a speaker's mark or a caption's bracket, `voice` the style and speaker in the file.
     """
 
     written: str
@@ -290,16 +290,16 @@ def _unit(group: Sequence[_Speech], syntax: _Syntax) -> Iterator[Unit]:
     yield Passage(text, tuple(marks), tuple(placeholders)), set_marked
 
 
-def _divide(text: str, cues: Sequence[Sequence[str]]) -> list[list[Span]]:
-    """Return the spans in `text` of the lines of each cue, cut between words by their lengths.
+def _divide(text: str, source_lines: Sequence[Sequence[str]]) -> list[list[Span]]:
+    """Return the spans in `text` of each cue's lines, cut at words in proportion to `source_lines`.
 
     A cue that ended with a comma does so again, if one is near.
     """
     words = [match.span() for match in re.finditer(r"\S+", text)]
-    total = sum(len(line) for lines in cues for line in lines)
+    total = sum(len(line) for lines in source_lines for line in lines)
     divided: list[list[Span]] = []
     done, first = 0, 0
-    for lines in cues:
+    for lines in source_lines:
         divided.append([])
         for i, line in enumerate(lines):
             done += len(line)

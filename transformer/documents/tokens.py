@@ -27,7 +27,10 @@ TEMPLATES = re.compile(f"({TEMPLATE})")
 def _pattern(
     first_letters: str, comment_end: str, cdata_end: str, instruction_end: str, template: str
 ) -> re.Pattern[str]:
-    """Return the pattern of a token in HTML or XML, made of these parts."""
+    """Return the pattern of a token in HTML or XML, made of these regular expressions.
+
+    `first_letters` of names are characters of a class, as A-Z; `template` matches a template's tag.
+    """
     return re.compile(
         rf"(?P<kept>{template}|(?s:<!--(?:{comment_end})"
         rf"|<!\[CDATA\[.*?{cdata_end}|<\?.*?{instruction_end}))"

@@ -69,8 +69,8 @@ async def translate_passages(
     """Return a list of the translation of each passage, and the warnings of them all.
 
     `translate` gets the texts in batches, so that other clients have their turn between, and
-    returns their translations; `inspect`, if given, gets a text with marks, and returns the aligned
-    sentences.
+    returns their translations; `inspect`, if given, gets the text of a passage that has marks, and
+    returns its sentences, aligned, and what is between them.
     """
     translations, warnings = PickledList[MarkedText](), dict[str, None]()
     for batch in batched(passages):
@@ -136,7 +136,7 @@ async def _translate_pieces(passages: Sequence[Passage], translate: Translate) -
 async def _translate_aligned(
     passage: Passage, translate: Translate, inspect: Inspect
 ) -> tuple[MarkedText, list[str]]:
-    """Translate a passage by sentences, with its marks by attention; return the warnings, too."""
+    """Translate sentences, with marks by attention, else in pieces; return the warnings, too."""
     pieces: list[tuple[str, int | None]] = []
     warnings: list[str] = []
     starts, ends = [a for a, _ in passage.marks], [b for _, b in passage.marks]
@@ -191,7 +191,8 @@ def translate_file(
     """Translate a file of any of the formats, known by its name or suffix.
 
     `inspect` returns aligned sentences, by which bold words and links follow their words; without
-    it the pieces between them are translated one by one. UserError if it cannot be read or written.
+    it the pieces between them are translated one by one. Warnings are dropped. `options` of None
+    are `Options()`. UserError if it cannot be read or written.
     """
 
     async def translate_texts(texts: Sequence[str]) -> list[TranslatedText]:

@@ -111,7 +111,7 @@ def _escape_cell(source: str, is_quoted: bool, delimiter: str, text: str) -> str
 
 
 class JSONString(str):
-    """A decoded string of JSON that knows the span of its source, with the quotes."""
+    """A decoded string of JSON with its span in the file, quotes included, and a `missing_form`."""
 
     start: int
     stop: int

@@ -137,7 +137,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def request(self, request: bytes, timeout: float) -> bytes | None:
-        """Return the reply; None, with the process killed, if none comes in `timeout` seconds."""
+        """Return the reply; None, the process killed, if it died or `timeout` seconds passed."""
         is_new = self._process is None or self._process.poll() is not None
         if is_new:
             self._start()
@@ -190,7 +190,7 @@ def receive_requests(connection: Connection, idle: float) -> Iterator[bytes]:
 
 
 def _reply(request: bytes) -> bytes:
-    """Return the reply to a pickled request: "p" and passages, "f" and a file, "e" and an error."""
+    """Answer a request of `submit`: "p" and JSON lines, "f" and a file, or "e" and any error."""
     content, suffix, options, translations, _ = pickle.loads(request)
     try:
         document = formats.read(content, suffix, Options(**options))

@@ -94,7 +94,7 @@ class Elements:
     def insert_copy(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
     ) -> list[Token]:
-        """Insert a copy of tokens[first:stop] behind a place, between two texts; return copies."""
+        """Let token `place` render also a copy of tokens[first:stop] between texts; return that."""
         copies = [
             piece
             for token in self.tokens[first:stop]
@@ -119,7 +119,7 @@ def _cdata_tokens(token: Token) -> list[Token]:
 
 
 def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
-    """Return the units (passage, setter) of a lone text token; none of other tokens."""
+    """Return the units of `tokens` if they are one text token, escaped by `rules`; else []."""
     if [token.kind for token in tokens] != ["text"]:
         return []
     return edits.text_units(tokens[0].text, html.text_setter(tokens[0], rules))
@@ -128,7 +128,7 @@ def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
 def escape_text(text: str, source: str) -> str:
     """Return a text as XML: in a CDATA section where its source was one, if it has no ]]>.
 
-    An & stays where the source has bare ones, within such a section.
+    If the source, then a piece of HTML in such a section, has a bare &, no & is escaped.
     """
     if source.startswith(CDATA[0]) and CDATA[1] not in text:
         return text.join(CDATA)

@@ -83,9 +83,9 @@ def align(
     translator: Translator, texts: Sequence[str], prefix: Sequence[int] = (),
     decode: DecodeConfig = GREEDY,
 ) -> list[AlignedTranslation]:  # fmt: skip
-    """Translate sentences with their alignment, after a forced prefix if there is one.
+    """Translate sentences with their alignment; each translation begins with the ids `prefix`.
 
-    Raises UserError for an empty text, an invalid prefix, and one that is too long for the model.
+    UserError for an empty text, an invalid prefix, and for either if too long for the model.
     """
     forced = _check_prefix(translator, prefix)
     sources = [_source_ids(translator, text) for text in texts]
@@ -159,7 +159,7 @@ def _source_ids(translator: Translator, text: str) -> list[int]:
 
 
 def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
-    """Return a forced prefix as a list; UserError for ids that cannot be in one."""
+    """Return a prefix as a list; UserError for too many, unknown or special ids but a last </s>."""
     size, limit = translator.config.vocab_size, translator.config.max_len - 2
     wrong = [i for i in prefix if not 0 <= i < size or i in (PAD_ID, BOS_ID, UNK_ID)]
     if wrong or EOS_ID in prefix[:-1] or len(prefix) > limit:
@@ -171,7 +171,7 @@ def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
 
 
 def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
-    """Return the first word of `ids`, behind `before`, and how many it takes: 0 if it may go on."""
+    """Return the word that `ids` begin, after ids `before`, and its number of ids, 0 if cut off."""
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])

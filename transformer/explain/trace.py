@@ -61,8 +61,8 @@ class Trace(AlignedTranslation):
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
     """Yield by "encoder", "decoder" and "cross" a list of the attention (H, T, S) of each layer.
 
-    They are filled while the block runs, in which no other thread may run the model, with the first
-    sentence of a batch.
+    The model may run once in the block, and no other thread's within it: each run appends, for the
+    first sentence of its batch.
     """
     seen: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
 

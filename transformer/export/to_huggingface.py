@@ -209,7 +209,7 @@ def to_huggingface(
 
 
 def _override_bos_piece(piece: str) -> bytes:
-    """Return bytes that, appended to a SentencePiece model, make `piece` its first piece.
+    """Return bytes that, appended to a SentencePiece model, make `piece` its mark of beginning.
 
     If a protobuf message holds a field twice, the later value wins: here `bos_piece` (field 46) of
     `trainer_spec` (field 2, see sentencepiece_model.proto). MarianTokenizer has no option for it.
@@ -250,7 +250,8 @@ def check_tokenizer(
 ) -> None:
     """Raise UserError at the first text that `theirs` (MarianTokenizer) cuts or joins otherwise.
 
-    For example, it reads `>>es<<` at the beginning of a text as a language code.
+    For example, it reads `>>es<<` at the beginning of a text as a language code. It must put the
+    ids `tags` in front.
     """
     for text in texts:
         ids = [*tags, *ours.encode(text), EOS_ID]

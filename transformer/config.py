@@ -52,7 +52,7 @@ def choices(hint: Any) -> tuple[Any, ...]:
 
 
 def validate(config: Any, bounds: Mapping[str, str], rules: Mapping[str, bool]) -> None:
-    """Raise one ValueError that lists every broken rule.
+    """Raise a ValueError that lists every broken rule; each config below calls this when made.
 
     `bounds` maps a condition to the names of fields, as {"0 <= {} < 1": "dropout ema"}; `rules`
     maps the text of any other rule to whether it holds. Choices of Literal fields and the range

@@ -149,7 +149,7 @@ def _remove(path: Path) -> None:
 
 
 def lock_file(file: IO[Any], path: Path, target: Path) -> None:
-    """Lock `file`, open at `path`, until closed; UserError if another is writing `target`."""
+    """Lock `file`, open at `path`, until closed; UserError if another process writes `target`."""
     if sys.platform != "win32":
         import fcntl
 

@@ -171,7 +171,7 @@ def _check_prefix(translator: Translator, prefix: Sequence[int]) -> list[int]:
 
 
 def _next_word(translator: Translator, before: Sequence[int], ids: list[int]) -> tuple[str, int]:
-    """Return the word that `ids` begin, after ids `before`, and its number of ids, 0 if cut off."""
+    """Return the first word of `ids`, following `before`, and its number of ids; 0 if cut off."""
     end = ids.index(EOS_ID) if EOS_ID in ids else len(ids)
     start = len(before)
     pieces = translator.tokenizer.pieces([*before, *ids[:end]])

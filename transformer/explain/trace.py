@@ -61,8 +61,8 @@ class Trace(AlignedTranslation):
 def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
     """Yield by "encoder", "decoder" and "cross" a list of the attention (H, T, S) of each layer.
 
-    The model may run once in the block, and no other thread's within it: each run appends, for the
-    first sentence of its batch.
+    The model may run once in the block, and in no other thread meanwhile: each run appends to
+    them, for the first sentence of its batch.
     """
     seen: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
 

@@ -186,7 +186,7 @@ def error_notes(error: BaseException) -> list[str]:
 
 
 def _message_and_exit_code(error: BaseException) -> tuple[str, int] | None:
-    """Return the line about an error and the exit code; None for SystemExit and the like."""
+    """Return the line about any exception, defects too, and the exit code; None for SystemExit."""
     match error:
         case UserError():
             return str(error), 2

@@ -178,7 +178,10 @@ def _is_invisible(element: Any) -> bool:
 
 
 def _run(element: Any) -> _Run | None:
-    """Return a `_Run` of mere text, a link of such, or what stays; None for what is read apart."""
+    """Return the `_Run` of a child of a paragraph: a text, a link of texts only, or what stays.
+
+    None for any other: its texts, if it has some, are units of their own.
+    """
     name = _name(element)
     unchanged = _Run(element, [], f"stays {id(element)}")
     link = f"link {id(element)}"

@@ -186,8 +186,9 @@ def _prepare_text(
 
 
 def _fill_from_folder(request: TrainRequest, folder: PreparedFolder) -> TrainRequest:
-    """Return the request with a prepared folder's languages and, if it has none, sources and sets.
+    """Return the request with the languages of a prepared folder.
 
+    Its sources, development and test sets are the folder's, too, each that the request lacks.
     Raises UserError if the request names sources and other languages.
     """
     requested = request.langs, request.both

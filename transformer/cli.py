@@ -276,7 +276,7 @@ def _translate_file(
     args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, job: "Job",
     progress: Progress,
 ) -> None:  # fmt: skip
-    """Translate the file of a job: a document as a whole, any other by lines; UserError on failure."""
+    """Translate a job's file: a document as a whole, any other by lines; UserError on failure."""
     from transformer.documents import folder, passages
 
     per_line = args.per_line or args.json or decode.n_best > 1

@@ -177,7 +177,7 @@ def requested_directions(
 def resolve_direction(
     model: str | Path, directions: Sequence[Direction], langs: Direction | None = None
 ) -> Direction:
-    """Return `langs`, else the first of `requested_directions`; UserError if not in `directions`."""
+    """Return `langs` or the first of `requested_directions`; UserError if not in `directions`."""
     langs = langs or requested_directions(model, directions)[0]
     if langs not in directions:
         there = ", ".join("-".join(pair) for pair in directions)
@@ -260,7 +260,7 @@ def checkpoint_roots() -> tuple[Path, ...]:
 
 
 def find_released(langs: Direction) -> Path | None:
-    """Return the folder es-en (for es, en), or else `both`, of the first root that has one; or None."""
+    """Return the folder es-en (for es, en), or else `both`, of the first root with one; or None."""
     names = "-".join(langs), BOTH
     folders = (place / name for place in checkpoint_roots() for name in names)
     return next((folder for folder in folders if latest_version(folder)), None)

@@ -79,7 +79,7 @@ class GuardedTranslator(TextTranslator):
         return self.translator.device
 
     def split(self, text: str, glossary: Glossary | None = None) -> Layout:
-        """Split a text into sentences with protected spans and terms, of the guard's glossary if None."""
+        """Split a text into sentences, protected spans, and terms (None: of its own glossary)."""
         kept, glossary = self._protected_spans(text), glossary or self.glossary
         langs = self.src_lang, self.tgt_lang
         terms = glossary.matcher(langs).find(text, kept) if glossary else ()

@@ -1,5 +1,6 @@
 """Marks in what is translated: each stays to the letter, and the rest is as without it."""
 
+import re
 from pathlib import Path
 
 import hypothesis
@@ -9,8 +10,21 @@ from hypothesis import strategies as st
 from tests.text.test_patterns import MEMBERS, WORDS
 from tests.translation.test_guard import Spoken
 from transformer.config import SLOTS, DecodeConfig
+from transformer.translation import marked
 from transformer.translation.guard import GuardedTranslator
 from transformer.translation.translator import Candidate, Translator
+
+
+@pytest.fixture(autouse=True)
+def diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Align the n-th word with the n-th, as a random model would not."""
+
+    def align(_: Translator, source: str, target: str) -> object:
+        one, other = (re.findall(r"\w+|[^\w\s]+", text) for text in (source, target))
+        return (one, other), [[float(i == j) for i in range(len(one))] for j in range(len(other))]
+
+    monkeypatch.setattr(marked, "_align_words", align)
+
 
 KINDS = sorted(kind for kind, members in MEMBERS.items() if not members.is_empty)
 
@@ -70,8 +84,17 @@ def test_none_of_ten_thousand_is_lost(
         ("...que se fue ya.", ["que se fue ya."], "...QUE SE FUE YA."),
         ("[b]Ella es así.[/b]", ["Ella es así."], "[b]ELLA ES ASÍ.[/b]"),
         ("'''Ella es así.'''", ["Ella es así."], "'''ELLA ES ASÍ.'''"),
-        ("*Él* la ve.", [f"{SLOTS[0]} Él{SLOTS[1]} la ve."], "*ÉL* LA VE."),
-        ("[i]Yo[/i] voy.", [f"{SLOTS[0]} Yo{SLOTS[1]} voy."], "[i]YO[/i] VOY."),
+        ("*Él* la ve.", ["Él la ve."], "*ÉL* LA VE."),
+        ("*I* no voy.", [f"{SLOTS[0]} I{SLOTS[1]} no voy."], "*I* NO VOY."),
+        ("[i]Yo[/i] voy, {x}.", [f"Yo voy, {SLOTS[0]}."], "[i]YO[/i] VOY, {x}."),
+        ("Es '''así''' y <b>ya no</b>.", ["Es así y ya no."], "ES '''ASÍ''' Y <b>YA NO</b>."),
+        ("\x1b[1mEs\x1b[0m así.", ["Es así."], "\x1b[1mES\x1b[0m ASÍ."),
+        ("{\\i1}Yo{\\i0} voy. <ref>A, 1</ref>", ["Yo voy."],
+         "{\\i1}YO{\\i0} VOY. <ref>A, 1</ref>"),
+        ("Es [b]un [i]no[/i] así[/b].",
+         [f"Es {SLOTS[0]} un {SLOTS[1]} no{SLOTS[2]} así{SLOTS[3]}."],
+         "ES [b]UN [i]NO[/i] ASÍ[/b]."),
+        ("Es p<b>er</b>ro.", [f"Es p{SLOTS[0]}er{SLOTS[1]}ro."], "ES P<b>ER</b>RO."),
         ("&Guardar como...", ["Guardar como..."], "&GUARDAR COMO..."),
         ("Guardar &como", ["Guardar como"], "&GUARDAR COMO"),
         ("S&alir", ["Salir", "salir"], "&SALIR"),
@@ -94,8 +117,13 @@ def test_a_sentence_is_read_without_the_marks_around_it(
     ("text", "said", "result"),
     [
         ("{\\an8}No sé.", "i don't know.", "{\\an8}I don't know."),
-        ("*Yo* no.", f"{SLOTS[0]} not me{SLOTS[1]}.", "*Not me*."),
-        ("[b]Yo[/b] no.", f"{SLOTS[0]}not me{SLOTS[1]}.", "[b]Not me[/b]."),
+        ("*Yo* no.", "not me.", "*Not* me."),
+        ("[b]Yo[/b] no.", "not me.", "[b]Not[/b] me."),
+        (
+            "[b][i]Yo[/i][/b] no.",
+            f"{SLOTS[0]}{SLOTS[1]} me{SLOTS[2]}{SLOTS[3]} no.",
+            "[b][i]Me[/i][/b] no.",
+        ),
         ("...que se iba.", "That he left.", "...that he left."),
     ],
 )

@@ -77,8 +77,9 @@ _POSTAL_ADDRESS = (
 PATTERNS = {
     # `ls -l` of Markdown
     "code": r"`[^`\n]++`",
-    # </b>, <a href="x">, <0/>
-    "tag": r"<(?:/?[A-Za-z][\w:.-]*+(?:/|\s[^<>\n]*+)?|/?\d{1,2}/?)>",
+    # </b>, <a href="x">, <0/>; a footnote of a wiki: <ref>Smith, p. 3</ref>
+    "tag": r"<ref(?:\s[^<>\n/]{0,99}+)?>[^<>\n]{0,300}+</ref>"
+    r"|<(?:/?[A-Za-z][\w:.-]*+(?:/|\s[^<>\n]*+)?|/?\d{1,2}/?)>",
     # the colours of a terminal: ESC[31m
     "colour": r"\x1b\[[\d;]*+[A-Za-z]",
     # of subtitles: {\an8}, {\i1}

@@ -23,6 +23,7 @@ from transformer.text.placeholders import find_protected, unwritable
 from transformer.text.sentences import Segment
 from transformer.text.spans import Span, overlapping
 from transformer.translation import conventions, preprocess
+from transformer.translation.marked import take_out_marks
 from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.quality_checks import (
     QualityIssue,
@@ -98,6 +99,18 @@ class GuardedTranslator(TextTranslator):
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         """Translate sentences in order, with warnings of typos and of issues that remain."""
+        marked = {i: found for i, s in enumerate(sentences) if (found := take_out_marks(s))}
+        plain = [marked[i].segment if i in marked else s for i, s in enumerate(sentences)]
+        translations = self._translate_segments(plain, decode)
+        for i, sentence in marked.items():
+            translated = sentence.place_marks(self.translator, translations[i])
+            translated = translated or self._translate_segments([sentences[i]], decode)[0]
+            translations[i] = dataclasses.replace(translated, source=sentences[i].text)
+        return translations
+
+    def _translate_segments(
+        self, sentences: Sequence[Segment], decode: DecodeConfig
+    ) -> list[Translation]:
         sources = [self._prepare(sentence) for sentence in sentences]
         best = self._search(sources, decode)
         return [

@@ -134,8 +134,9 @@ class ModelInput:
         """
         if self.sentence.style == "small" or not self.sentence.is_capitalized:
             return text  # a capital of "small" is none of the source
-        markup = (token for token in self.sentence.kept if is_markup(token))
-        start = max((len(token) for token in markup if text.startswith(token)), default=0)
+        start, markup = 0, [token for token in self.sentence.kept if is_markup(token)]
+        while token := next((token for token in markup if text.startswith(token, start)), ""):
+            start += len(token)
         first = _BEGINNING.match(text, start)
         if first is None or not first[1].islower():
             return text

@@ -23,7 +23,6 @@ from transformer.text.placeholders import find_protected, unwritable
 from transformer.text.sentences import Segment
 from transformer.text.spans import Span, overlapping
 from transformer.translation import conventions, preprocess
-from transformer.translation.marked import take_out_marks
 from transformer.translation.preprocess import ModelInput, SourceSentence
 from transformer.translation.quality_checks import (
     QualityIssue,
@@ -99,6 +98,10 @@ class GuardedTranslator(TextTranslator):
         self, sentences: Sequence[Segment], decode: DecodeConfig = GREEDY
     ) -> list[Translation]:
         """Translate sentences in order, with warnings of typos and of issues that remain."""
+        if all(len(sentence.kept) < 2 for sentence in sentences):
+            return self._translate_segments(sentences, decode)
+        from transformer.translation.marked import take_out_marks  # few texts have marks
+
         marked = {i: found for i, s in enumerate(sentences) if (found := take_out_marks(s))}
         plain = [marked[i].segment if i in marked else s for i, s in enumerate(sentences)]
         translations = self._translate_segments(plain, decode)

@@ -76,6 +76,7 @@ _CONVENTIONS = {
 }
 _CLOCK = re.compile(r"(\d\d?)[.:]([0-5]\d)")
 _NUMERAL = re.compile(r"\b[IVX]+\b")
+_TWO_DIGITS = re.compile(r"[IVX]{2}")
 _LONG_NUMERAL = re.compile(  # an IV is a drip, too
     r"(?i:\b(el|la|los|las|del|al|the)\s)?\b((?!IV\s[a-z])[IVX]{2,})\b"
 )
@@ -268,13 +269,14 @@ def _lost_numerals(source: str, output: str) -> list[str]:
     "La XVIII edición" may be the 18th edition, but "Luis XVIII" is not Louis 18th. Those of
     centuries are no longer in what a model reads.
     """
-    if "siglo" in source.lower():
+    found = _LONG_NUMERAL.findall(source) if _TWO_DIGITS.search(source) else []
+    if not found or "siglo" in source.lower():
         return []
     there, spelled, digits = ({*words} for words in (
         _NUMERAL.findall(output), split_words(output), _DIGITS.findall(output)
     ))  # fmt: skip
     return [
-        numeral for article, numeral in dict.fromkeys(_LONG_NUMERAL.findall(source))
+        numeral for article, numeral in dict.fromkeys(found)
         if (number := str(NUMERALS.get(numeral, ""))) and numeral not in there
         and not (_is_spelled_out(number, spelled) or (article and number in digits))
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_architecture import ORDER
+from tests.test_architecture import ORDER, top_level
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = {
@@ -195,8 +195,7 @@ def test_the_tree_is_the_folder() -> None:
     tree = re.search(r"```\n(transformer/ .*?)```", README, re.DOTALL)
     assert tree is not None
     named = re.findall(r"^(\w+)/", tree[1], re.MULTILINE)
-    there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] not in "._"}
-    assert set(named) == {name for name in there if not name.endswith(".egg-info")}
+    assert set(named) == {name for name in top_level() if (ROOT / name).is_dir()}
     packages = re.findall(r"^  ((?:\w+ )+) ", tree[1], re.MULTILINE)
     assert tuple(" ".join(packages).split()) == ORDER
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, DecodeConfig, UserError
-from transformer.text.tokenizer import Word, group_words
+from transformer.text.tokenizer import Word, align_words, group_words
 from transformer.translation.translator import GREEDY, Translator
 
 MAX_WORD_PIECES = 16  # an alternative word is cut after so many pieces
@@ -57,15 +57,8 @@ class AlignedTranslation:
         return group_words(self.target_pieces[:-1])
 
     def alignment(self) -> list[list[float]]:
-        """Return the attention of each target word to each source word: (target, source words).
-
-        It is the mean over the target word's steps, summed over the source word's pieces. If a row
-        adds up to less than 1, the rest went to the end mark or to white space.
-        """
-        rows = (self.attention[word.first : word.last].mean(0) for word in self.target_words)
-        return [
-            [float(row[word.first : word.last].sum()) for word in self.source_words] for row in rows
-        ]
+        """Return the attention of each target word to each source word, as `align_words` does."""
+        return align_words(self.attention, self.source_words, self.target_words)
 
     def confidence(self) -> tuple[float, ...]:
         """Return the probability of each target word: the product of those of its pieces."""

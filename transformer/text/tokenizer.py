@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import sentencepiece
 
@@ -212,6 +212,19 @@ def group_words(pieces: Sequence[str]) -> tuple[Word, ...]:
         shown = match[0].encode(*_ENCODING).decode("utf-8", "replace")
         grouped.append(Word(shown, first, inside[-1] + 1))
     return tuple(grouped)
+
+
+def align_words(
+    attention: Any, source: Sequence[Word], target: Sequence[Word]
+) -> list[list[float]]:
+    """Return the attention of each target word to each source word: (target, source words).
+
+    `attention` is an array (T, S) of pieces. It is the mean over the target word's steps, summed
+    over the source word's pieces. If a row adds up to less than 1, the rest went to the end mark or
+    to white space.
+    """
+    rows = (attention[word.first : word.last].mean(0) for word in target)
+    return [[float(row[word.first : word.last].sum()) for word in source] for row in rows]
 
 
 def _piece_bytes(piece: str) -> bytes:

@@ -12,7 +12,7 @@ from transformer.config import EOS_ID, UNK_ID
 from transformer.text.markup import project_markup, split_at_marks
 from transformer.text.sentences import Segment
 from transformer.text.spans import Span, mask
-from transformer.text.tokenizer import group_words
+from transformer.text.tokenizer import align_words, group_words
 from transformer.translation.translator import GREEDY, Translation, Translator
 
 _OPENING = (  # each with what closes it
@@ -119,9 +119,6 @@ def _align_words(
     if not (is_writable and 0 < len(source_ids) < translator.max_source_len):
         return None
     ((found, *_),) = translator.decoder.search([source_ids], GREEDY, prefix=ids, aligned=True)
-    sides = [group_words(translator.tokenizer.pieces(side)) for side in (source_ids, ids[:-1])]
-    weights = [
-        [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in sides[0]]
-        for t in sides[1]
-    ]
-    return ([word.text for word in sides[0]], [word.text for word in sides[1]]), weights
+    words = [group_words(translator.tokenizer.pieces(side)) for side in (source_ids, ids[:-1])]
+    texts = [word.text for word in words[0]], [word.text for word in words[1]]
+    return texts, align_words(found.alignment, *words)

@@ -17,7 +17,7 @@ from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.casing import FUNCTION_WORDS
 from transformer.text.markup import project_markup
 from transformer.text.spelling import match_case
-from transformer.text.tokenizer import group_words
+from transformer.text.tokenizer import align_words, group_words
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
 from transformer.translation.quality_checks import term_pattern
 from transformer.translation.translator import Candidate, Translator, combine_candidates
@@ -88,10 +88,7 @@ def _candidate(
     plain = translator.decode_hypothesis(found)
     source, target = group_words(translator.tokenizer.pieces(piece[1])), group_words(plain.tokens)
     names = [word.text for word in source], [word.text for word in target]
-    weights = [
-        [float(found.alignment[t.first : t.last, s.first : s.last].mean(0).sum()) for s in source]
-        for t in target
-    ]
+    weights = align_words(found.alignment, source, target)
     text = place_terms((piece[0], plain.text), places, names, weights)
     return replace(plain, text=text)
 

@@ -129,6 +129,13 @@ def test_the_released_model_keeps_times(
     assert not wrong, wrong
 
 
+def replaced(text: str, said: dict[str, str]) -> str:
+    """The text with each key of `said` as its value."""
+    for right, wrong in said.items():
+        text = text.replace(right, wrong)
+    return text
+
+
 @pytest.mark.parametrize(
     ("source", "said", "expected"),
     [
@@ -141,8 +148,7 @@ def test_a_heading_is_read_without_capitals_unless_it_has_names(
     plain: Translator, source: str, said: dict[str, str], expected: str
 ) -> None:
     def says(text: str, _: DecodeConfig) -> Candidate:
-        for right, wrong in said.items():
-            text = text.replace(right, wrong)
+        text = replaced(text, said)
         return Candidate(text=text, score=-2.0 + text[1:].islower(), tokens=("▁a",) * 4)
 
     english = Spoken(plain, says)
@@ -167,10 +173,7 @@ def test_a_heading_is_read_without_capitals_unless_it_has_names(
 def test_what_a_model_changes_comes_out_all_the_same(
     plain: Translator, source: str, said: dict[str, str], expected: str
 ) -> None:
-    def says(text: str, _: DecodeConfig) -> str:
-        for right, wrong in said.items():
-            text = text.replace(right, wrong)
-        return text
-
-    (result,) = GuardedTranslator(Spoken(plain, says)).translate([source])
+    (result,) = GuardedTranslator(Spoken(plain, lambda text, _: replaced(text, said))).translate(
+        [source]
+    )
     assert result.text == expected

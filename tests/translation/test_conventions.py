@@ -89,7 +89,7 @@ def test_the_quotation_marks_of_what_is_kept_stay() -> None:
     assert localize('Type `echo "a"` now.', 'Teclea `echo "a"` ya.', "es", kept) == (
         'Teclea `echo "a"` ya.'
     )
-    assert localize('Type "a" now.', "Teclea ‘a’ ya.", "es") == "Teclea «a» ya."
+    assert localize('Type "a" now.', "Teclea ‘a’ ya.", "es") == 'Teclea "a" ya.'
     assert localize("'It's mine,' he said.", "«Es mío», dijo.'", "es") == "«Es mío», dijo."
     assert localize("[phone rings] (so)", "[ suena el teléfono] ( así)", "es") == (
         "[suena el teléfono] (así)"

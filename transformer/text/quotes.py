@@ -14,6 +14,8 @@ _MARK = re.compile(
 _MARKS = frozenset("«“„»”'’‘\"")
 _CLOSING_MARKS = {"«": "»", "“": "”", "„": "“”", "'": "'’", "‘": "’'", '"': '"'}
 _STYLES = {"es": (("«", "»"), ("“", "”")), "en": (('"', '"'), ("'", "'"))}  # by depth
+_TYPED_STYLES = {'"': _STYLES["en"], "“": (("“", "”"), ("‘", "’"))}  # of both languages
+_STRAIGHTENED = str.maketrans(dict.fromkeys("«»“”„", '"'))
 _STRAY_DASH = re.compile(r"\w—\w|—\W*$|^—\s")  # dashes that no dialogue has
 _WORD = re.compile(r"[^\W_]")
 
@@ -91,26 +93,31 @@ def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
 
 
 def localize_quotes(source: str, output: str, lang: str) -> str:
-    """Write `output` with the quotation marks of `lang` if it is clear what is quoted.
+    """Write `output` with the double marks of its source, "these" or “these”, if it has some.
 
-    English gets "these" and, inside, 'these'. Spanish gets guillemets, also for a dialogue, but
-    keeps "these" or “these” if all are such. Where it is not clear, nothing changes.
+    Otherwise with those of `lang`: English gets "these" and, inside, 'these'; Spanish gets
+    guillemets. A dialogue with dashes becomes quotations. Where it is not clear what is quoted,
+    nothing changes, but that a source with straight marks alone gets no others.
     """
     wanted, unpaired = find_quotes(source)
-    if unpaired or not wanted or lang not in _STYLES:
+    if lang not in _STYLES or not (wanted or unpaired):
         return output
-    if lang == "es" and output[-1:] in "'’" and source[-1:] not in "'’":
-        output = output.removesuffix(output[-1:])  # Spanish has no apostrophe
-    if output.startswith("—"):
-        output = _dialogue_to_guillemets(source, [q for q in wanted if not q.depth], output)
-    quotes, unpaired = find_quotes(output)
-    if unpaired or (lang == "es" and {output[q.start] for q in quotes} in ({'"'}, {"“"})):
-        return output  # Spanish has these, too
+    is_straight = '"' in source and not any(mark in source for mark in "«»“”„")
+    if not unpaired:
+        if lang == "es" and output[-1:] in "'’" and source[-1:] not in "'’":
+            output = output.removesuffix(output[-1:])  # Spanish has no apostrophe
+        if output.startswith("—"):
+            output = _dialogue_to_guillemets(source, [q for q in wanted if not q.depth], output)
+        quotes, unpaired = find_quotes(output)
+    if unpaired:
+        return output.translate(_STRAIGHTENED) if is_straight else output
+    outermost = source[min(quote.start for quote in wanted)]
+    marks = _TYPED_STYLES.get(outermost, _STYLES[lang])
     written = list(output)
     for quote in quotes:
-        written[quote.start], written[quote.end] = quote_marks(quote, lang)
+        written[quote.start], written[quote.end] = marks[min(quote.depth, 1)]
     output = "".join(written)
-    return re.sub(r",([»”])(?=\s)", r"\1,", output) if lang == "es" else output
+    return re.sub(r",([»”\"])(?=\s)", r"\1,", output) if lang == "es" else output
 
 
 def _dialogue_to_guillemets(source: str, quotes: list[Quote], output: str) -> str:

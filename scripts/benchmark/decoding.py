@@ -1,4 +1,4 @@
-"""Decoding measured: this project's engines, Hugging Face and CTranslate2 on the same weights.
+"""Decoding measured: this project's engines and CTranslate2 on the same weights.
 
     python -m scripts.benchmark.decoding --vocab-size 16000 --beams 1 --cores 2
 
@@ -53,18 +53,14 @@ class Job:
     setting: Setting = engines.DEFAULT
 
 
-_process: dict[str, engines.Decoder] = {}  # in the process of an engine: its decoder
-
-
-def initialize(folder: Path, name: str) -> None:
-    """Load the weights of an engine in its process."""
+def start_engine(folder: Path, name: str) -> Callable[[Job], Run]:
+    """Load the weights of an engine in its process, and return what translates with them."""
     torch.set_num_threads(1)
-    _process["decoder"] = engines.open_decoder(name, folder)
+    return partial(translate, engines.open_decoder(name, folder))
 
 
-def translate(job: Job) -> Run:
-    """Translate in the process of an engine, and time each call."""
-    decoder = _process["decoder"]
+def translate(decoder: engines.Decoder, job: Job) -> Run:
+    """Translate by an engine, and time each call."""
     decoder.configure(job.setting)
     reset_peak_memory()
     outputs, seconds = Ids(), list[float]()
@@ -181,8 +177,8 @@ def run(args: argparse.Namespace) -> None:
     parts = list[str]()
     with tempfile.TemporaryDirectory() as folder:
         engines.write_weights(model, Path(folder), args.engines)
-        initializer = partial(initialize, Path(folder))
-        with open_workers(args.engines, initializer, translate) as (by_name, skipped):
+        start = partial(start_engine, Path(folder))
+        with open_workers(args.engines, start) as (by_name, skipped):
             for mode, beams, cores in itertools.product(args.modes, args.beams, args.cores):
                 sources, config = bulk if mode == "bulk" else single, DecodeConfig(beam_size=beams)
                 parts += measure(by_name, Job(sources, config, mode == "bulk"), cores, args)

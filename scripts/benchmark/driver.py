@@ -15,7 +15,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scripts.benchmark.tables import log, markdown
 from transformer.config import UserError
@@ -61,13 +61,28 @@ def peak_memory() -> float:
     return int(peak[1]) / 1024 if peak else 0.0
 
 
+_process: dict[str, Callable[[Any], Run]] = {}  # in the process of an engine: what does its work
+
+
+def _start(start: Callable[[str], Callable[[T], Run]], name: str) -> None:
+    _process["work"] = start(name)
+
+
+def _work(task: Any) -> Run:
+    return _process["work"](task)
+
+
+def _call(pool: Executor, task: Any) -> Run:
+    return pool.submit(_work, task).result()
+
+
 @contextlib.contextmanager
 def open_workers(
-    names: Sequence[str], initialize: Callable[[str], object], work: Callable[[T], Run]
+    names: Sequence[str], start: Callable[[str], Callable[[T], Run]]
 ) -> Iterator[tuple[dict[str, Callable[[T], Run]], dict[str, str]]]:
-    """Start a process for each engine, which calls `initialize(name)`, and then `work` when asked.
+    """Start a process for each engine, in which `start(name)` returns what does the work.
 
-    Yields what calls `work` in the process of each engine, and why other engines cannot run: their
+    Yields what calls that in the process of each engine, and why other engines cannot run: their
     UserError. A process inherits nothing, no pool of threads either.
     """
     workers: dict[str, Callable[[T], Run]] = {}
@@ -77,17 +92,13 @@ def open_workers(
             pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
             stack.enter_context(pool)
             try:
-                pool.submit(initialize, name).result()
-                workers[name] = partial(_call, pool, work)
+                pool.submit(_start, start, name).result()
+                workers[name] = partial(_call, pool)
                 log(f"{name} is ready")
             except UserError as error:
                 skipped[name] = str(error)
                 log(f"skipped {name}: {error}")
         yield workers, skipped
-
-
-def _call(pool: Executor, work: Callable[[T], Run], task: T) -> Run:
-    return pool.submit(work, task).result()
 
 
 def run_rounds(

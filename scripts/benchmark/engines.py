@@ -1,44 +1,31 @@
-"""Every engine that decodes, behind one method: this project's, Hugging Face and CTranslate2.
+"""Every engine that decodes, behind one method: this project's and CTranslate2.
 
 All engines read the same weights, from a folder that `write_weights` made. An engine that is not
 installed, or cannot express the model, is a UserError.
 """
 
 import dataclasses
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Literal, cast
 
 import torch
 
 from scripts.benchmark.driver import Ids
-from transformer.config import (
-    BOS_ID,
-    EOS_ID,
-    PAD_ID,
-    ComputeType,
-    DecodeConfig,
-    ModelConfig,
-    UserError,
-)
+from transformer.config import ComputeType, DecodeConfig, ModelConfig, UserError
 from transformer.decoding import decoder as own_decoder
 from transformer.decoding import native
 from transformer.decoding.search import BatchDecoder
-from transformer.export import to_ctranslate2, to_huggingface
-from transformer.model import Transformer, source_batch
+from transformer.export import to_ctranslate2
+from transformer.model import Transformer
 
 WEIGHTS = "weights.pt"
 OURS = ("plain float32", "native float32", "native int8")  # in PyTorch, and in C++
-NAMES = (
-    *OURS, "Hugging Face float32", "Hugging Face bfloat16", "CTranslate2 float32",
-    "CTranslate2 int8",
-)  # fmt: skip
+NAMES = (*OURS, "CTranslate2 float32", "CTranslate2 int8")
 CTRANSLATE2_BATCHES: Sequence[tuple[int, Literal["sentences", "tokens"]]] = (
     (32, "sentences"), (64, "sentences"), (1024, "tokens"), (2048, "tokens"),
 )  # fmt: skip
-SPECIAL = (PAD_ID, BOS_ID, EOS_ID)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,19 +46,12 @@ class Setting:
 DEFAULT = Setting(1, 1, 1, "sentences")
 
 
-def family(name: str) -> str:
-    """Return an engine's name without its compute type."""
-    return name.rpartition(" ")[0]
-
-
 def settings(name: str, cores: int, in_bulk: bool) -> list[Setting]:
     """Return the settings of an engine that are worth a trial."""
     if not in_bulk:
         return [Setting(1, threads, 1, "sentences") for threads in range(1, cores + 1)]
     if name in OURS:
         return [Setting(cores, 1, size, "tokens") for size in (1024, 2048, 4096)]
-    if family(name) == "Hugging Face":
-        return [Setting(1, cores, size, "sentences") for size in (32, 64, 128)]
     return [
         Setting(workers, threads, size, unit)
         for workers, threads in sorted({(cores, 1), (1, cores)})
@@ -79,46 +59,38 @@ def settings(name: str, cores: int, in_bulk: bool) -> list[Setting]:
     ]
 
 
-class Decoder(Protocol):
-    """An engine that is ready: `configure` makes what a setting needs, and is not timed.
-
-    `translate` gives the best translation of each source, without special ids, in order.
-    """
-
-    def configure(self, setting: Setting) -> None: ...
-    def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids: ...
-
-
 def write_weights(model: Transformer, folder: Path, names: Sequence[str]) -> None:
     """Write the model to a folder in all formats that the named engines read."""
     contents = {"config": dataclasses.asdict(model.config), "weights": model.state_dict()}
     torch.save(contents, folder / WEIGHTS)
     for name in names:
-        if family(name) == "CTranslate2" and find_spec("ctranslate2") is not None:
+        if name not in OURS and find_spec("ctranslate2") is not None:
             kind: Literal["int8", "none"] = "int8" if name.endswith("int8") else "none"
             to_ctranslate2.to_ctranslate2(model, None, folder / name, kind)
 
 
-def open_decoder(name: str, folder: Path) -> Decoder:
+def open_decoder(name: str, folder: Path) -> "Decoder":
     """Open the named engine with the weights of a folder; UserError where it cannot run them."""
     contents = torch.load(folder / WEIGHTS, weights_only=True, mmap=True)
     config, compute_type = ModelConfig.from_json(contents["config"]), name.rpartition(" ")[2]
-    if family(name) == "CTranslate2":
+    if name not in OURS:
         return CTranslate2(folder / name, config, compute_type)
     model = Transformer(config)
     model.load_state_dict(contents["weights"], assign=True)
     model.eval()
-    if family(name) == "plain":
+    if name == OURS[0]:
         return Ours(BatchDecoder(model, "float32"))
-    if family(name) == "Hugging Face":
-        return HuggingFace(model, getattr(torch, compute_type))
     if native.load_library() is None or not native.is_supported(config):
         raise UserError("it needs a C++ compiler at installation and widths that 64 divides")
     return Ours(own_decoder.decoder_from_model(model, cast(ComputeType, compute_type)))
 
 
 class Ours:
-    """The plain model or the native decoder, as `Translator` uses them."""
+    """The plain model or the native decoder, as `Translator` uses them.
+
+    `configure` makes what a setting needs, and is not timed. `translate` gives the best translation
+    of each source, without special ids, in order.
+    """
 
     def __init__(self, decoder: own_decoder.Decoder) -> None:
         self.decoder = decoder
@@ -137,46 +109,11 @@ class Ours:
         return [list(best.ids) for best, *_ in self.decoder.search(sources, config)]
 
 
-def batches(sources: Ids, size: int) -> Iterator[list[int]]:
-    """Yield the indices of the sources, the longest first, in batches of so many."""
-    order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
-
-
-class HuggingFace:
-    """`generate` of Marian or Pegasus, in batches of about equal length."""
-
-    def __init__(self, model: Transformer, dtype: torch.dtype) -> None:
-        self.model = to_huggingface.to_huggingface_model(model).to(dtype)
-        self.max_len = model.config.max_len
-        self.model.generation_config.bad_words_ids = None  # a mask at each step, here for nothing
-        logging.getLogger("transformers").setLevel(logging.ERROR)
-
-    def configure(self, setting: Setting) -> None:
-        torch.set_num_threads(setting.threads)
-
-    @torch.inference_mode()
-    def translate(self, sources: Ids, config: DecodeConfig, setting: Setting) -> Ids:
-        """Search with this project's limits of length and its rule to stop the beam search."""
-        outputs: Ids = [[] for _ in sources]
-        beams: dict[str, Any] = {"num_beams": config.beam_size}
-        if config.beam_size > 1:
-            beams |= {"early_stopping": True, "length_penalty": config.alpha}
-        for rows in batches(sources, setting.batch):
-            src = source_batch([sources[i] for i in rows])
-            max_length = min(int(src.size(1) * config.max_ratio) + 10, self.max_len) + 1
-            mask = (src != PAD_ID).long()
-            output = self.model.generate(
-                input_ids=src, attention_mask=mask, do_sample=False, max_length=max_length, **beams
-            )
-            for row, ids in zip(rows, output.tolist(), strict=True):
-                outputs[row] = [i for i in ids if i not in SPECIAL]
-        return outputs
-
-
 class CTranslate2:
-    """The translator of CTranslate2, which sorts, batches and shares out the sentences itself."""
+    """The translator of CTranslate2, which sorts, batches and shares out the sentences itself.
+
+    Its methods are those of `Ours`.
+    """
 
     def __init__(self, folder: Path, config: ModelConfig, compute_type: str) -> None:
         if find_spec("ctranslate2") is None:
@@ -208,3 +145,6 @@ class CTranslate2:
             max_decoding_length=min(max_length, self.max_len) - 1,
         )
         return [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
+
+
+Decoder = Ours | CTranslate2

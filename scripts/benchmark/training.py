@@ -55,7 +55,6 @@ class Settings:
     rounds: int
     threads: int
     bfloat16: bool
-    compile: bool = False
     pad_multiple: int = 1
 
     def batches(self) -> list[list[Batch]]:
@@ -81,8 +80,6 @@ def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
 def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
     """Return this project's model and its loss, whose logits never exist as a whole."""
     loss_model = LossModel(Transformer(settings.config).to(DEVICE), CONFIG)
-    if settings.compile:
-        loss_model.compile_layers()
 
     def loss(batch: Batch) -> Tensor:
         total = loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)
@@ -96,8 +93,6 @@ def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
     logging.getLogger("transformers").setLevel(logging.ERROR)
     config = dataclasses.replace(settings.config, norm="post")
     model = to_huggingface_model(Transformer(config)).train().to(DEVICE)
-    if settings.compile:
-        model.compile(dynamic=True)
 
     def loss(batch: Batch) -> Tensor:
         output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)
@@ -123,8 +118,6 @@ def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
         elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
             part.dropout.p = 0.0
     parts = nn.ModuleList([embedding, codes, layers]).to(DEVICE)
-    if settings.compile:
-        layers.compile(dynamic=True)
 
     def embed(ids: Tensor) -> Tensor:
         x = embedding(ids) * math.sqrt(config.d_model)  # (B, L, D)
@@ -182,30 +175,23 @@ class Trainer:
         started = time.monotonic()
         for batch in self.batches[number]:
             self.step(batch)
-        if DEVICE.type == "cuda":
+        on_gpu = DEVICE.type == "cuda"
+        if on_gpu:
             torch.cuda.synchronize()
         seconds = time.monotonic() - started
         targets = (batch.tgt_out for batch in self.batches[number])
         outputs = [ids[ids != PAD_ID].tolist() for ids in targets]
-        on_gpu = DEVICE.type == "cuda"
         used = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else peak_memory()
         return Run(outputs, (seconds,), used)
 
 
-_process: dict[str, Trainer] = {}  # in the process of a trainer: itself
-
-
-def initialize(settings: Settings, name: str) -> None:
-    """Make the trainer in its process and warm it up."""
+def start_trainer(settings: Settings, name: str) -> Callable[[int], Run]:
+    """Make a trainer in its process, warm it up, and return what runs a round."""
     torch.set_num_threads(settings.threads)
     keep_freed_memory()
-    _process["trainer"] = Trainer(name, settings)
-    run_round(settings.rounds)
-
-
-def run_round(number: int) -> Run:
-    """Run a round in the process of a trainer."""
-    return _process["trainer"].run_round(number)
+    trainer = Trainer(name, settings)
+    trainer.run_round(settings.rounds)
+    return trainer.run_round
 
 
 def tables(
@@ -230,8 +216,7 @@ def run(args: argparse.Namespace) -> None:
     fast = has_fast_bfloat16(DEVICE)
     args.bfloat16 = fast if args.precision == "auto" else args.precision == "bfloat16"
     settings = from_arguments(Settings, args)
-    initializer = partial(initialize, settings)
-    with open_workers(args.trainers, initializer, run_round) as (workers, skipped):
+    with open_workers(args.trainers, partial(start_trainer, settings)) as (workers, skipped):
         rounds = run_rounds([*workers], lambda number, name: workers[name](number), args.rounds)
     peak = peak_flops(DEVICE, torch.bfloat16 if settings.bfloat16 else torch.float32)
     flops = training_flops(settings.config, 1, 1)  # sources are as long as their targets
@@ -248,7 +233,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--rounds", type=int, default=5, help="turns of each (default: 5)")
     add("--steps", type=int, default=3, help="steps of a turn (default: 3)")
     add("--threads", type=int, default=2, help="threads of each (default: 2)")
-    add("--compile", action="store_true", help="each by torch.compile")
     add("--pad-multiple", type=int, default=1, help="of lengths (default: 1)")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
     add_arguments(flags, ModelConfig, from_preset=True)

@@ -1,11 +1,10 @@
-"""A training step measured: this project, a Hugging Face Marian loop, torch.nn.Transformer.
+"""A training step measured: this project and torch.nn.Transformer.
 
     python -m scripts.benchmark.training --preset small --vocab-size 8000 --threads 2
     python -m scripts.benchmark.training --preset base --batch-tokens 65536 --pad-multiple 8
 
 Models of one shape take steps on the same batches of random sentences, by turns, each in a process
-of its own, on a GPU where there is one. This project's step moves its average of the weights too;
-Marian is always post-norm. What is not installed is skipped.
+of its own, on a GPU where there is one. This project's step moves its average of the weights too.
 
 Shapes: B batch, T target, L any length, D model width, V vocabulary.
 """
@@ -13,10 +12,8 @@ Shapes: B batch, T target, L any length, D model width, V vocabulary.
 import argparse
 import contextlib
 import dataclasses
-import logging
 import math
 import statistics
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -33,7 +30,6 @@ from scripts.benchmark.tables import environment
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
-from transformer.export.to_huggingface import to_huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
@@ -71,12 +67,6 @@ class Settings:
         return [batches[start::n_shares] for start in range(n_shares)]
 
 
-def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
-    """Compute the loss from all logits at once: (B, T, V), (B, T) -> ()."""
-    flat, smooth = logits.flatten(0, 1), CONFIG.label_smoothing
-    return F.cross_entropy(flat, target.flatten(), ignore_index=PAD_ID, label_smoothing=smooth)
-
-
 def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
     """Return this project's model and its loss, whose logits never exist as a whole."""
     loss_model = LossModel(Transformer(settings.config).to(DEVICE), CONFIG)
@@ -86,19 +76,6 @@ def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
         return cast(Tensor, total / batch.n_target)
 
     return loss_model.model, loss
-
-
-def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
-    """Return a MarianMTModel, which normalises after each sublayer, and its loss."""
-    logging.getLogger("transformers").setLevel(logging.ERROR)
-    config = dataclasses.replace(settings.config, norm="post")
-    model = to_huggingface_model(Transformer(config)).train().to(DEVICE)
-
-    def loss(batch: Batch) -> Tensor:
-        output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)
-        return mean_loss(output.logits, batch.tgt_out)
-
-    return model, loss
 
 
 def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
@@ -129,14 +106,15 @@ def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
             embed(batch.src), embed(batch.tgt_in), tgt_mask=~causal_mask(length, length, DEVICE),
             src_key_padding_mask=padding, memory_key_padding_mask=padding, tgt_is_causal=True,
         )  # fmt: skip
-        return mean_loss(F.linear(x, embedding.weight), batch.tgt_out)
+        logits, target = F.linear(x, embedding.weight).flatten(0, 1), batch.tgt_out.flatten()
+        smoothing = CONFIG.label_smoothing
+        return F.cross_entropy(logits, target, ignore_index=PAD_ID, label_smoothing=smoothing)
 
     return parts, loss
 
 
 TRAINERS: dict[str, Callable[[Settings], tuple[nn.Module, Loss]]] = {
     "this project": this_project,
-    "Hugging Face Marian": hugging_face,
     "torch.nn.Transformer": torch_transformer,
 }
 OURS = next(iter(TRAINERS))
@@ -194,21 +172,18 @@ def start_trainer(settings: Settings, name: str) -> Callable[[int], Run]:
     return trainer.run_round
 
 
-def tables(
-    rounds: Mapping[str, Sequence[Run]], skipped: Mapping[str, str], peak: float = 0.0
-) -> str:
+def tables(rounds: Mapping[str, Sequence[Run]], peak: float = 0.0) -> str:
     """Format what each trainer did, and how many times as fast this project is.
 
     `peak` are the target tokens a second that the device's matrix products allow; 0: not known.
     """
     speeds = [statistics.median(run.tokens_per_second for run in runs) for runs in rounds.values()]
     shares = [f"{speed / peak:.0%}" if peak else "-" for speed in speeds]
-    parts = [*speed_tables(rounds, [OURS], {"share of peak": shares})]
-    return "\n\n".join([*parts, *(f"Skipped {name}: {why}." for name, why in skipped.items())])
+    return "\n\n".join(speed_tables(rounds, [OURS], {"share of peak": shares}))
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure all trainers that are installed, and print the machine and the tables."""
+    """Measure the trainers, and print the machine and the tables."""
     if min(args.rounds, args.steps, args.threads) < 1:
         raise UserError("expected rounds, steps and threads of at least 1")
     print(environment(), flush=True)
@@ -216,11 +191,11 @@ def run(args: argparse.Namespace) -> None:
     fast = has_fast_bfloat16(DEVICE)
     args.bfloat16 = fast if args.precision == "auto" else args.precision == "bfloat16"
     settings = from_arguments(Settings, args)
-    with open_workers(args.trainers, partial(start_trainer, settings)) as (workers, skipped):
+    with open_workers(args.trainers, partial(start_trainer, settings)) as (workers, _):
         rounds = run_rounds([*workers], lambda number, name: workers[name](number), args.rounds)
     peak = peak_flops(DEVICE, torch.bfloat16 if settings.bfloat16 else torch.float32)
     flops = training_flops(settings.config, 1, 1)  # sources are as long as their targets
-    print(f"\n{tables(rounds, skipped, peak / flops)}", flush=True)
+    print(f"\n{tables(rounds, peak / flops)}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -236,9 +211,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--pad-multiple", type=int, default=1, help="of lengths (default: 1)")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
     add_arguments(flags, ModelConfig, from_preset=True)
-    args = flags.parse_args(argv)
-    return run_command(lambda: run(args), "training")
+    return run_command(lambda: run(flags.parse_args(argv)), "training")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -12,7 +12,6 @@ import dataclasses
 import itertools
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,32 +52,25 @@ def file_size(corpus: Path, max_pairs: int) -> int:
 def trained_facts(path: Path, settings: Settings) -> dict[str, Any]:
     """Return what stops 8, 13 and 14 show, computed now or taken from the file."""
     log("stop 8: digits")
-    classified = cached(path, "digits", [digits.STEPS, digits.RATE, digits.SEEDS],
-                        digits.classify)  # fmt: skip
+    steps = [digits.STEPS, digits.RATE, digits.SEEDS]
+    records = {"digits": cached(path, "digits", steps, digits.classify)}
     log("stop 13: the cost of a layer")
-    costs = cached(path, "cost", cost.LENGTHS, lambda: cost.measure(cost.LENGTHS))
+    records["cost"] = cached(path, "cost", cost.LENGTHS, lambda: cost.measure(cost.LENGTHS))
     log("stop 14: what is far away, and a recurrent translator against the Transformer")
     limits = [recall.STEPS, recall.KINDS, recall.LONGEST, recall.WIDTH]
-    remembered = cached(path, "recall", limits, recall.recall)
+    records["recall"] = cached(path, "recall", limits, recall.recall)
     files = {name: Path(getattr(settings, name)) for name in ("train", "dev", "test")}
-    conditions = {
-        **dataclasses.asdict(settings),
-        **{name: [f.name, file_size(f, settings.max_pairs)] for name, f in files.items()},
-    }
-    race = cached(path, "race", conditions,
-                  lambda: comparison.run(settings, ROOT / "data" / "prepared", log))  # fmt: skip
-    reading = cached(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
+    sizes = {name: [f.name, file_size(f, settings.max_pairs)] for name, f in files.items()}
+    conditions = {**dataclasses.asdict(settings), **sizes}
+    records["race"] = cached(path, "race", conditions, lambda: comparison.run(settings))
+    records["reading"] = cached(path, "reading", LENGTHS, lambda: comparison.reading_time(LENGTHS))
     return {
-        "digits": classified["result"],
-        "cost": costs["result"],
-        "cost_machine": costs["machine"],
-        "recall": remembered["result"],
+        **{name: record["result"] for name, record in records.items()},
+        "cost_machine": records["cost"]["machine"],
+        "race_machine": records["race"]["machine"],
         "recall_steps": recall.STEPS,
         "recall_kinds": recall.KINDS,
         "recall_width": recall.WIDTH,
-        "race": race["result"],
-        "race_machine": race["machine"],
-        "reading": reading["result"],
         "lengths": LENGTHS,
         "corpus": files["train"].name,
     }
@@ -111,4 +103,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

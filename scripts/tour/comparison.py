@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import itertools
 import time
+import timeit
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from scripts.benchmark.tables import log
 from scripts.tour.recurrent import Recurrent
 from transformer.config import CorpusConfig, DecodeConfig, Direction, TrainConfig, model_config
 from transformer.corpus import batching
@@ -69,12 +71,7 @@ def one_thread() -> Iterator[None]:
 
 def min_cpu_ms(work: Callable[[], object], repeats: int) -> float:
     """Return the least processor time of some calls in milliseconds."""
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        work()
-        times.append(1000 * (time.process_time() - started))
-    return min(times)
+    return 1000 * min(timeit.repeat(work, timer=time.process_time, number=1, repeat=repeats))
 
 
 class Training:
@@ -138,17 +135,17 @@ def models(vocab_size: int) -> dict[str, nn.Module]:
 
 
 @one_thread()
-def run(settings: Settings, cache: Path, log: Callable[[str], None]) -> list[dict[str, Any]]:
+def run(settings: Settings) -> list[dict[str, Any]]:
     """Train both by turns, epoch by epoch, and score them on the test set.
 
-    Of each: `laps`, where it stood after an epoch (processor seconds so far, BLEU on dev pairs),
-    and the pieces of a training source on average as `tokens`.
+    `laps` are where each stood after an epoch (processor seconds so far, BLEU on dev pairs),
+    `tokens` the pieces of a training source on average.
     """
     dev, test = (list(read_pairs(s, *settings.langs)) for s in (settings.dev, settings.test))
     shape = model_config("tiny", vocab_size=settings.vocab_size)
     data = prepare(
         [Source.parse(settings.train)], dev + test, [settings.langs],
-        CorpusConfig(max_pairs=settings.max_pairs), shape, cache,
+        CorpusConfig(max_pairs=settings.max_pairs), shape, ROOT / "data" / "prepared",
     )  # fmt: skip
     scales = {"Transformer": settings.transformer_lr, "GRU": settings.recurrent_lr}
     runs = {

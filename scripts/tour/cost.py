@@ -10,21 +10,16 @@ import torch
 from torch import Tensor
 
 from scripts.tour.comparison import min_cpu_ms, one_thread
-from transformer.config import ModelConfig, model_config
+from transformer.config import model_config
 from transformer.model import KV, EncoderLayer, attention_weights
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
-
-
-def layer_config() -> ModelConfig:
-    """Return the configuration of the layer that is measured: the paper's."""
-    return model_config("base", vocab_size=5)
+LAYER = model_config("base", vocab_size=5)  # the layer that is measured: the paper's
 
 
 def count_multiplications(length: int) -> dict[str, int]:
     """Count the multiplications of an encoder layer for its positions and for pairs of them."""
-    config = layer_config()
-    d_model, d_ff = config.d_model, config.d_ff
+    config, d_model, d_ff = LAYER, LAYER.d_model, LAYER.d_ff
     return {
         "each": length * (4 * d_model**2 + 2 * d_model * d_ff),
         "pairs": 2 * length**2 * d_model,
@@ -34,7 +29,7 @@ def count_multiplications(length: int) -> dict[str, int]:
 
 def break_even() -> int:
     """Return the length at which pairs cost as much as positions: 2 D + d_ff."""
-    return 2 * layer_config().d_model + layer_config().d_ff
+    return 2 * LAYER.d_model + LAYER.d_ff
 
 
 @one_thread()
@@ -42,11 +37,11 @@ def break_even() -> int:
 def measure(lengths: Sequence[int], repeats: int = 5) -> dict[str, list[float]]:
     """Measure the processor milliseconds of all positions, and of all pairs of them."""
     torch.manual_seed(1)
-    layer = EncoderLayer(layer_config()).eval()
+    layer = EncoderLayer(LAYER).eval()
     attend = layer.self_attention
     rows: dict[str, list[float]] = {"each": [], "pairs": []}
     for length in lengths:
-        x = torch.randn(1, length, layer_config().d_model)
+        x = torch.randn(1, length, LAYER.d_model)
         query, kv = attend._split(attend.query(x)), attend.kv(x)
         rows["each"].append(min_cpu_ms(partial(_each, layer, x), repeats))
         rows["pairs"].append(min_cpu_ms(partial(_pairs, query, kv), repeats))

@@ -50,11 +50,6 @@ class PatchClassifier(nn.Module):
         return self.attention.weights(x, self.attention.kv(x))[:, 0]
 
 
-def perceptron() -> nn.Module:
-    """Return a network with one hidden layer as wide as the input."""
-    return nn.Sequential(nn.Linear(N_PIXELS, N_PIXELS), nn.ReLU(), nn.Linear(N_PIXELS, N_CLASSES))
-
-
 def load() -> tuple[Tensor, Tensor]:
     """Load the pixels in 0 ... 1 and the digits: -> (N, 64), (N,)."""
     try:
@@ -80,7 +75,7 @@ def fit(model: nn.Module, images: Tensor, labels: Tensor, steps: int) -> nn.Modu
     return model.eval()
 
 
-def classify(steps: int = STEPS) -> dict[str, Any]:
+def classify() -> dict[str, Any]:
     """Train each classifier on three quarters of the images for each seed; test on the rest.
 
     `accuracy` on the test images is in per cent, one for each seed; the images shown are
@@ -89,7 +84,9 @@ def classify(steps: int = STEPS) -> dict[str, Any]:
     images, labels = load()
     kinds: dict[str, Callable[[], nn.Module]] = {
         "attention": PatchClassifier,
-        "perceptron": perceptron,
+        "perceptron": lambda: nn.Sequential(
+            nn.Linear(N_PIXELS, N_PIXELS), nn.ReLU(), nn.Linear(N_PIXELS, N_CLASSES)
+        ),
         "linear": lambda: nn.Linear(N_PIXELS, N_CLASSES),
     }
     accuracy: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -100,7 +97,7 @@ def classify(steps: int = STEPS) -> dict[str, Any]:
         order = torch.randperm(len(images))
         test, train = order[:cut], order[cut:]
         for kind, make in kinds.items():
-            fitted[kind] = fit(make(), images[train], labels[train], steps)
+            fitted[kind] = fit(make(), images[train], labels[train], STEPS)
         with torch.no_grad():
             for kind, model in fitted.items():
                 right = (model(images[test]).argmax(1) == labels[test]).float().mean()

@@ -59,7 +59,7 @@ def collect(model: str | None, trained: Mapping[str, Any]) -> dict[str, Any]:
         "looks": trained_model.attention_examples(translator),
         "counted": {length: cost.count_multiplications(length) for length in cost.LENGTHS},
         "break_even": cost.break_even(),
-        "layer": cost.layer_config(),
+        "layer": cost.LAYER,
         "n_images": digits.N_IMAGES,
         "code": code_snippets(),
         **trained,

@@ -70,10 +70,9 @@ def _find_line(lines: Sequence[str], text: str, start: int) -> int:
 def highlight(code: str) -> str:
     """Mark up Python with its comments, strings, numbers and keywords."""
     shown = []
-    for mark, tokens in itertools.groupby(
-        PythonLexer(stripnl=False).get_tokens(code), _token_class
-    ):
-        text = escape("".join(text for _, text in tokens), quote=False)
+    tokens = PythonLexer(stripnl=False).get_tokens(code)
+    for mark, alike in itertools.groupby(tokens, _token_class):
+        text = escape("".join(text for _, text in alike), quote=False)
         shown.append(f'<i class="{mark}">{text}</i>' if mark else text)
     return "".join(shown).removesuffix("\n")
 
@@ -118,11 +117,10 @@ def pages(facts: Mapping[str, Any]) -> dict[str, str]:
         lstrip_blocks=True,
     )
     environment.filters |= {"n": _number, "readable": display_piece, "ceiling": axis_end}
+    environment.globals["f"] = formulas()
     try:
         return {
-            lang: environment.get_template(f"{lang}.html").render(
-                {**facts, "lang": lang, "f": formulas()}
-            )
+            lang: environment.get_template(f"{lang}.html").render({**facts, "lang": lang})
             for lang in LANGUAGES
         }
     except jinja2.TemplateError as error:

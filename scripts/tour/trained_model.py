@@ -57,9 +57,6 @@ def paper() -> dict[str, Any]:
         rest, width = counts["all"] - counts["embedding"], model.config.d_model
         shown[preset] = {
             **counts,
-            "d_model": width,
-            "d_ff": model.config.d_ff,
-            "layers": model.config.n_encoder_layers,
             "rest": rest,
             "said": millions,
             # with how many pieces the count would round to what the paper says
@@ -111,16 +108,14 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
         "bound": upper_bound(difference),
         "soft": float(weights.amax(-1).mean()),
         "sharp": float(undivided.amax(-1).mean()),
-        "shuffled": upper_bound(
-            float((attend(plain[:, order])[:, order] - attend(plain)).abs().max())
-        ),
+        "shuffled": upper_bound((attend(plain[:, order])[:, order] - attend(plain)).abs().max()),
         "shuffled_codes": _relative_change(moved, attend(x)),
-        "padded": upper_bound(float((masked - own).abs().max())),
+        "padded": upper_bound((masked - own).abs().max()),
         "padding_seen": _relative_change(unmasked, own),
     }
 
 
-def upper_bound(difference: float) -> float:
+def upper_bound(difference: Tensor | float) -> float:
     """Return a power of ten, 1e-5 at least, that a rounding difference stays below anywhere."""
     return float(10.0 ** max(-5, math.ceil(math.log10(max(difference, 1e-9)))))
 
@@ -141,28 +136,19 @@ def norms(model: Transformer, traced: Trace) -> list[tuple[float, float]]:
         before, after = (float(x.pow(2).mean(-1).sqrt().mean()) for x in (inputs[0], output))
         sizes.append((before, after))
 
-    with _forward_hooks(
-        model, lambda name: name.startswith("encoder") and name.endswith("norm"), watch
-    ):
+    with _forward_hooks(model, r"encoder.*norm", watch):
         model.encode(source_batch([traced.source_ids[:-1]]))
     return sizes
 
 
 @contextlib.contextmanager
-def _forward_hooks(
-    model: nn.Module, chosen: Callable[[str], object], hook: Callable[..., Any]
-) -> Iterator[None]:
+def _forward_hooks(model: nn.Module, names: str, hook: Callable[..., Any]) -> Iterator[None]:
     """Call a hook after the modules whose names match; what it returns replaces their output."""
-    handles = [
-        module.register_forward_hook(hook)
-        for name, module in model.named_modules()
-        if chosen(name) and not isinstance(module, nn.Identity)
-    ]
-    try:
+    with contextlib.ExitStack() as handles:
+        for name, module in model.named_modules():
+            if re.fullmatch(names, name) and not isinstance(module, nn.Identity):
+                handles.enter_context(module.register_forward_hook(hook))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 ABLATED = {  # what is switched off: the names of its modules
@@ -186,9 +172,8 @@ def ablations(translator: Translator, traced: Trace) -> dict[str, tuple[str, flo
     src = source_batch([traced.source_ids[:-1]])
     read, wanted = torch.tensor([[BOS_ID, *traced.target_ids[:-1]]]), list(traced.target_ids)
     for name, pattern in ABLATED.items():
-        chosen = re.compile(pattern).fullmatch
         hook = (lambda _, x, y: x[0]) if name == "norm" else (lambda _, x, y: torch.zeros_like(y))
-        with _forward_hooks(model, chosen, hook):
+        with _forward_hooks(model, pattern, hook):
             shares = model(src, read)[0].log_softmax(-1)[range(len(wanted)), wanted]
             ids = greedy_search(model, src)[0].ids
         rows[name] = translator.tokenizer.decode(ids), float(shares.mean().exp())
@@ -206,7 +191,7 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
     activation, answers = layer.feed_forward.activation, []
     row = find_word(traced.source_words, FOLLOWED).first
     src = source_batch([list(traced.source_ids[:-1]), *map(translator.source_ids, texts)])
-    with _forward_hooks(activation, lambda name: True, lambda *call: answers.append(call[-1])):
+    with _forward_hooks(activation, "", lambda *call: answers.append(call[-1])):
         layer(model.embed(src), (src != PAD_ID)[:, None, None])
     hidden, kept = answers[0][1:], src[1:] != PAD_ID
     ids, values = src[1:][kept].tolist(), hidden[kept]  # (N,), (N, F)
@@ -228,16 +213,13 @@ def units(translator: Translator, traced: Trace, texts: Sequence[str]) -> dict[s
 def beam_tree(translator: Translator) -> dict[str, Any]:
     """Compute stop 11: search by beams; 2 x BEAM_SIZE candidates at each step.
 
-    Of each: its piece, the sum of the log-probabilities up to it, that divided by the length
-    penalty, the place of its parent among
-    the candidates of the step before, whether it is kept, ended or pruned, and whether it belongs
-    to the results of beam search and of greedy search.
+    Of each: its piece, the sum of the log-probabilities up to it, the place of its parent among the
+    candidates of the step before, that sum divided by the length penalty, whether it is kept, ended
+    or pruned, and whether it belongs to the results of beam search and of greedy search.
     """
     model, tokenizer = translator.model, translator.tokenizer
-    src, config = (
-        source_batch([translator.source_ids(BEAM_SENTENCE)]),
-        DecodeConfig(beam_size=BEAM_SIZE),
-    )
+    src = source_batch([translator.source_ids(BEAM_SENTENCE)])
+    config = DecodeConfig(beam_size=BEAM_SIZE)
     rounds: list[tuple[Any, ...]] = []
     select_beams = search._select_beams
 

@@ -9,7 +9,6 @@ worst sentences; with --compare, whether the difference of two systems counts.
 
 import argparse
 import logging
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -57,11 +56,10 @@ def run(given: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    given = parser().parse_args(arguments)
     logging.basicConfig(format="%(message)s")
     logging.getLogger("transformer").setLevel(logging.INFO)
-    return run_command(lambda: run(given), "evaluate")
+    return run_command(lambda: run(parser().parse_args(arguments)), "evaluate")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -11,14 +11,13 @@ with the words that a right translation has one of. What can be seen without kno
 """
 
 import argparse
-import dataclasses
 import json
 import random
 import re
-import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from scripts.benchmark.tables import markdown
 from transformer.command import Parser, run_command
@@ -44,8 +43,7 @@ _TIMES = re.compile(r"(\d+)x (.+)")
 Pairs = list[tuple[str, str]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChallengeCase:
+class ChallengeCase(NamedTuple):
     """A text, and for each word that must come out the ways to say it, in small letters."""
 
     src_lang: str
@@ -54,8 +52,7 @@ class ChallengeCase:
     expected: tuple[tuple[str, ...], ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is wrong with the form of a translation, and with its words."""
 
     case: ChallengeCase
@@ -144,12 +141,12 @@ def slice_rows(system: Directions, pairs: Pairs) -> Iterator[tuple[str, ...]]:
     """Yield name, lines, BLEU without and with the guard, and what both lose to the plain text."""
     systems = system.unguarded(system.available[0]), system.translator(system.available[0])
     base = [lowercase_bleu(each, pairs) for each in systems]
-    for name, some in [("as it is", pairs), *rewrite_sources(pairs)]:
+    yield "as it is", f"{len(pairs)}", *(f"{value:.1f}" for value in base), ""
+    for name, some in rewrite_sources(pairs):
         if some:
-            values = [lowercase_bleu(each, some) for each in systems] if some is not pairs else base
-            lost = [f"{value - before:+.1f}" for value, before in zip(values, base, strict=True)]
-            shown = "" if some is pairs else ", ".join(lost)
-            yield name, f"{len(some)}", *(f"{value:.1f}" for value in values), shown
+            values = [lowercase_bleu(each, some) for each in systems]
+            lost = ", ".join(f"{v - before:+.1f}" for v, before in zip(values, base, strict=True))
+            yield name, f"{len(some)}", *(f"{value:.1f}" for value in values), lost
 
 
 def test_set_rows(
@@ -169,13 +166,11 @@ def test_set_rows(
 def published_rows(langs: tuple[str, str], names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the rows of data/published.tsv for a direction, for sets whose names begin alike."""
     rows = (DATA / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    split = [row.split("\t") for row in rows]
-    wanted = "-".join(langs)
     return [
         (name, system, score, chrf, source)
         for name in names
-        for direction, known, system, score, chrf, source in split
-        if direction == wanted and name.startswith(known)
+        for direction, known, system, score, chrf, source in (row.split("\t") for row in rows)
+        if direction == "-".join(langs) and name.startswith(known)
     ]
 
 
@@ -240,4 +235,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -7,7 +7,6 @@ The folder is written only if, in float32, it translates test sentences exactly 
 """
 
 import argparse
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -52,9 +51,8 @@ def run(args: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    args = parser().parse_args(argv)
-    return run_command(lambda: run(args), "export")
+    return run_command(lambda: run(parser().parse_args(argv)), "export")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

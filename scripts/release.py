@@ -8,7 +8,6 @@ in the shape of the last one: a smaller one grows to it first.
 """
 
 import itertools
-import sys
 import typing
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,14 +47,9 @@ def release(sources: Sequence[Path], target: Path, storage: checkpoint.Storage =
     """
     opened = checkpoint.load(sources[-1])
     weights = checkpoint.average_weights(matching_weights(sources, opened))
-    checkpoint.save(
-        target,
-        checkpoint.compress(weights, storage),
-        opened.model.config,
-        opened.tokenizer,
-        opened.directions,
-        (opened.folder / MODEL_CARD).read_text(encoding="utf-8"),
-    )
+    same = opened.model.config, opened.tokenizer, opened.directions
+    card = (opened.folder / MODEL_CARD).read_text(encoding="utf-8")
+    checkpoint.save(target, checkpoint.compress(weights, storage), *same, card)
     pairs = {
         langs: list(itertools.islice(read_pairs(str(TEST), *langs), N_TEST))
         for langs in opened.directions
@@ -78,4 +72,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -62,13 +62,8 @@ def _parser() -> argparse.ArgumentParser:
         help="corpora to train on: files (.tsv, .csv, .jsonl, .tmx, .parquet), Moses pairs "
         "(a.es,a.en), each also .gz, or hub:NAME[:CONFIG[:SPLIT]]; WEIGHT is how often an epoch "
         "takes each pair (default: 1), 0.5: a new half of them in each epoch")  # fmt: skip
-    add(
-        "--dev",
-        nargs="+",
-        default=[],
-        metavar="SOURCE",
-        help="development sets, to choose the best checkpoint",
-    )
+    add("--dev", nargs="+", default=[], metavar="SOURCE",
+        help="development sets, to choose the best checkpoint")  # fmt: skip
     add("--test", nargs="+", default=[], metavar="SOURCE", help="test sets, for the report")
     add("--from", dest="src_lang", type=language_code,
         help="source language (default: es, or that of --fine-tune)")  # fmt: skip
@@ -88,13 +83,10 @@ def _parser() -> argparse.ArgumentParser:
         help="only clean and tokenise the text and write it to the folder --prepared, to train "
         "elsewhere; do not train")  # fmt: skip
     add("--tokenizer-model", type=Path, help="use this vocabulary instead of a new one")
-    add(
-        "--init",
-        type=Path,
-        metavar="CHECKPOINT",
+    add("--init", type=Path, metavar="CHECKPOINT",
         help="start from the weights of this model; if its norm is pre, the new one may be larger: "
-        "more layers, a larger --d-ff, or --d-model and --n-heads times the same whole number",
-    )
+        "more layers, a larger --d-ff, or --d-model and --n-heads times the same whole number"
+        )  # fmt: skip
     add("--fine-tune", type=Path, metavar="CHECKPOINT",
         help="continue to train a finished model; prints BLEU before and after")  # fmt: skip
     add("--mix", nargs="*", metavar="SOURCE[@WEIGHT]",
@@ -220,4 +212,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

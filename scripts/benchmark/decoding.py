@@ -10,7 +10,6 @@ import argparse
 import dataclasses
 import itertools
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -190,9 +189,8 @@ def run(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    args = parser().parse_args(argv)
-    return run_command(lambda: run(args), "benchmark")
+    return run_command(lambda: run(parser().parse_args(argv)), "benchmark")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -13,7 +13,6 @@ elsewhere.
 
 import argparse
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -167,4 +166,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

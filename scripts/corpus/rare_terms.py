@@ -12,7 +12,6 @@ Peng et al. 2020.
 
 import argparse
 import itertools
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -126,9 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--at-least", type=int, default=5, metavar="N", help="in the text (default: 5)")
     add("--agree", type=int, default=2, metavar="N", help="dictionaries (default: 2)")
     add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the glossary to write")
-    args = flags.parse_args(argv)
-    return run_command(lambda: write_glossary(args), "rare_terms")
+    return run_command(lambda: write_glossary(flags.parse_args(argv)), "rare_terms")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

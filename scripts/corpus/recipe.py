@@ -21,7 +21,6 @@ has no text.
 
 import argparse
 import fnmatch
-import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -144,4 +143,4 @@ def _sources(args: argparse.Namespace) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -54,10 +54,8 @@ class Requests:
     def __init__(self, seed: int, key: str) -> None:
         self._random, self._key = random.Random(seed), key
         self._bodies, self._lines = draw_bodies(N_PREPARED, seed), draw_texts(N_PREPARED, seed)
-        self._files = [
-            draw_document(self._random, self._random.choice(SIZES)) for _ in range(N_PREPARED)
-        ]
         pick = self._random.choice
+        self._files = [draw_document(self._random, pick(SIZES)) for _ in range(N_PREPARED)]
         self._kinds: Mapping[str, Callable[[], bytes]] = {
             "lie": lambda: (
                 f"POST {pick(POSTS)} HTTP/1.1\r\nHost: a\r\n{pick(FRAMINGS)}\r\n\r\n".encode()

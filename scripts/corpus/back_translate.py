@@ -3,8 +3,6 @@
     python -m scripts.corpus.back_translate --text news.es.txt --lang es --to en \\
         --command "apertium -u -f line spa-eng" --output made
     python -m scripts.corpus.back_translate --text mono/es --lang es --to en \\
-        --model checkpoints/both --beam-size 1 --output made
-    python -m scripts.corpus.back_translate --text mono/es --lang es --to en \\
         --model checkpoints/both --glossary rare-es.tsv --output made
     python -m scripts.corpus.back_translate --text mono/es --lang es --to en --copy 20 --output made
 

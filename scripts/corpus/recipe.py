@@ -2,9 +2,8 @@
 
     python -m scripts.corpus.recipe --phase wide --data parallel back-translated \\
         --dev newstest2012.parquet --output checkpoints/wide --max-minutes 600
-    python -m scripts.corpus.recipe --phase finish --data parallel back-translated \\
-        --dev newstest2012.parquet --output checkpoints/both --init checkpoints/wide/last \\
-        --max-minutes 400
+    python -m scripts.corpus.recipe --phase finish --prepared corpus --output checkpoints/both \\
+        --init checkpoints/wide/last --max-minutes 400
 
 Every corpus in the folders after `--data` (or a source that `train.py` takes, such as
 `hub:Helsinki-NLP/opus-100:en-es`) is weighed by the first pattern of `mix.toml` that its name

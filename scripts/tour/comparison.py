@@ -22,8 +22,6 @@ from torch import nn
 from scripts.benchmark.tables import log
 from scripts.tour.recurrent import Recurrent
 from transformer.config import CorpusConfig, DecodeConfig, Direction, TrainConfig, model_config
-from transformer.corpus import batching
-from transformer.corpus.augmentation import derive_seed, micro_batch
 from transformer.corpus.prepare import prepare
 from transformer.corpus.prepared import PreparedCorpus, Source
 from transformer.corpus.readers import read_pairs
@@ -32,6 +30,7 @@ from transformer.evaluation.metrics import bleu, scores
 from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import optimizer
+from transformer.training.loader import MicroBatches, plan_epoch
 from transformer.training.loss import LossModel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,42 +76,32 @@ def min_cpu_ms(work: Callable[[], object], repeats: int) -> float:
 class Training:
     """A model in training: `train_epoch` takes a pass over the data."""
 
-    def __init__(
-        self, model: nn.Module, data: PreparedCorpus, settings: Settings, lr_scale: float
-    ) -> None:
+    def __init__(self, model: nn.Module, data: PreparedCorpus, config: TrainConfig) -> None:
         self.model: Any = model
-        self.data, self.settings = data, settings
-        self.config = TrainConfig(
-            batch_tokens=settings.batch_tokens, warmup=settings.warmup, lr_scale=lr_scale
-        )
-        self.loss_model = LossModel(cast(Transformer, model), self.config)
+        self.data, self.config = data, config
+        self.loss_model = LossModel(cast(Transformer, model), config)
         self.optimizer = optimizer.adam(model.parameters())
         self.step, self.seconds = 0, 0.0
 
     def train_epoch(self, epoch: int) -> float:
         """Train on the batches of an epoch; return the mean loss of a target token."""
-        seed, total, n_tokens = self.settings.seed, 0.0, 0
+        total, n_tokens, shape = 0.0, 0, self.model.config
         self.model.train()
         started = time.process_time()  # other work on the machine does not count
-        rows = batching.epoch_indices(self.data.sizes, seed, epoch)
-        lengths, budget = self.data.pairs.lengths, self.settings.batch_tokens
-        for i, chosen in enumerate(batching.plan(lengths, rows, budget, seed, epoch)):
-            batch_seed = derive_seed(seed, epoch, i)
-            torch.manual_seed(batch_seed)
-            batch = micro_batch(
-                self.data, chosen.tolist(), self.config, self.model.config.max_len, batch_seed
-            )
-            count = int(batch.tgt_out.count_nonzero())
+        plan = plan_epoch(self.data, self.config, epoch, 1)
+        batches = MicroBatches(self.data, plan, self.config, shape.max_len, epoch)
+        for i in range(len(plan)):
+            torch.manual_seed(batches.seed(i))
+            batch = batches[i]
             loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out)
-            (loss / count).backward()
-            nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            (loss / batch.n_target).backward()
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
             self.step += 1
-            rate = optimizer.learning_rate(self.step, self.model.config.d_model, self.config)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
+            rate = optimizer.learning_rate(self.step, shape.d_model, self.config)
+            self.optimizer.param_groups[0]["lr"] = rate
             self.optimizer.step()
             self.optimizer.zero_grad()
-            total, n_tokens = total + float(loss.detach()), n_tokens + count
+            total, n_tokens = total + float(loss.detach()), n_tokens + batch.n_target
         self.seconds += time.process_time() - started
         return total / n_tokens
 
@@ -148,8 +137,11 @@ def run(settings: Settings) -> list[dict[str, Any]]:
         CorpusConfig(max_pairs=settings.max_pairs), shape, ROOT / "data" / "prepared",
     )  # fmt: skip
     scales = {"Transformer": settings.transformer_lr, "GRU": settings.recurrent_lr}
+    config = TrainConfig(
+        batch_tokens=settings.batch_tokens, warmup=settings.warmup, seed=settings.seed
+    )
     runs = {
-        name: Training(model, data, settings, scales[name])
+        name: Training(model, data, dataclasses.replace(config, lr_scale=scales[name]))
         for name, model in models(data.tokenizer.vocab_size).items()
     }
     laps: dict[str, list[dict[str, float]]] = {name: [] for name in runs}

@@ -117,7 +117,7 @@ def real_attention(model: Transformer, traced: Trace) -> dict[str, Any]:
 
 def upper_bound(difference: Tensor | float) -> float:
     """Return a power of ten, 1e-5 at least, that a rounding difference stays below anywhere."""
-    return float(10.0 ** max(-5, math.ceil(math.log10(max(difference, 1e-9)))))
+    return float(10.0 ** max(-5, math.ceil(math.log10(max(float(difference), 1e-9)))))
 
 
 def _relative_change(x: Tensor, of: Tensor) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transformer.serving.errors import QueueFull, SchedulerStopped
+from transformer.serving.errors import RequestError
 from transformer.serving.scheduler import Scheduler
 
 
@@ -118,7 +118,7 @@ def test_a_full_queue_takes_no_more_and_then_again(
 ) -> None:
     block_worker(scheduler, work)
     kept = scheduler.submit("k", ["x"] * 30)  # a lone request may be larger than the queue
-    with pytest.raises(QueueFull):
+    with pytest.raises(RequestError, match="the queue is full"):
         scheduler.submit("k", ["y"])
     work.may_work.set()
     kept.result(30)
@@ -145,7 +145,7 @@ def test_a_stop_answers_what_was_taken_and_takes_no_more(
     stopping.start()
     while not scheduler._is_stopping:
         time.sleep(0.001)
-    with pytest.raises(SchedulerStopped):
+    with pytest.raises(RequestError, match="the server is stopping"):
         scheduler.submit("k", ["late"])
     work.may_work.set()
     stopping.join(30)

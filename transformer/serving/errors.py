@@ -22,20 +22,6 @@ class RequestError(Exception):
         self.status, self.message, self.retry_after = status, message, retry_after
 
 
-class QueueFull(RequestError):
-    """The scheduler's queue holds as many sentences as it may."""
-
-    def __init__(self) -> None:
-        super().__init__(503, "the queue is full: try again later", 1.0)
-
-
-class SchedulerStopped(RequestError):
-    """The scheduler takes no new work: the server is stopping."""
-
-    def __init__(self) -> None:
-        super().__init__(503, "the server is stopping", 5.0)
-
-
 # What the framework raises besides defects; `error_response` answers all of them.
 EXPECTED = (RequestError, UserError, HTTPException, ClientDisconnect)
 

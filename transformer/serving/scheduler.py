@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
-from transformer.serving.errors import QueueFull, SchedulerStopped
+from transformer.serving.errors import RequestError
 
 Compute = Callable[[Hashable, Sequence[Any]], Sequence[Any]]
 Observer = Callable[[int, float], None]  # items of a batch, seconds that it took
@@ -88,7 +88,7 @@ class Scheduler:
         return self._n_waiting
 
     def submit(self, key: Hashable, items: Sequence[Any]) -> "Future[list[Any]]":
-        """Return a future of the items' results, in order; raise QueueFull or SchedulerStopped.
+        """Return a future of the items' results, in order; RequestError 503 if full or stopping.
 
         The exception of an item that fails is that of the future. Cancelling the future drops the
         items that wait.
@@ -100,9 +100,9 @@ class Scheduler:
         job = _Job(collections.deque(enumerate(items)), [None] * len(items), len(items), future)
         with self._changed:
             if self._is_stopping:
-                raise SchedulerStopped
+                raise RequestError(503, "the server is stopping", 5.0)
             if self._n_waiting and self._n_waiting + len(items) > self._max_waiting:
-                raise QueueFull
+                raise RequestError(503, "the queue is full: try again later", 1.0)
             self._n_waiting += len(items)
             self._jobs.setdefault(key, collections.deque()).append(job)
             self._changed.notify()

@@ -98,7 +98,8 @@ class Service:
     ) -> list[Translation]:
         """Return a translation of each text, with up to `n_best` candidates.
 
-        QueueFull or SchedulerStopped; UserError for a direction that is not served.
+        UserError for a direction that is not served, RequestError 503 if the server is busy or
+        stopping.
         """
         decode = dataclasses.replace(
             self._decode, beam_size=max(self._decode.beam_size, n_best), n_best=n_best

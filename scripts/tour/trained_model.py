@@ -20,7 +20,8 @@ from scripts.tour.walk import FOLLOWED, find_word
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, model_config
 from transformer.decoding import search
 from transformer.decoding.search import greedy_search
-from transformer.explain.trace import Trace, best_alignment_layer, trace
+from transformer.explain.alignment import Trace
+from transformer.explain.trace import best_alignment_layer, trace
 from transformer.model import EncoderLayer, Transformer, source_batch
 from transformer.text.tokenizer import Word
 from transformer.translation.translator import Translator

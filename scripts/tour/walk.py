@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.config import BOS_ID
-from transformer.explain.trace import Trace, best_alignment_layer, trace
+from transformer.explain.alignment import Trace
+from transformer.explain.trace import best_alignment_layer, trace
 from transformer.model import (
     DecoderLayer,
     EncoderLayer,

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from transformer import cli
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
-from transformer.explain.alignment import align, alternatives
+from transformer.explain.alignment import Trace, align, alternatives
 from transformer.explain.trace import (
-    Trace,
     best_alignment_layer,
     explain,
     format_trace,

@@ -2,7 +2,7 @@
 
 The decoder computes all of it, in batches; with the native decoder torch is not imported.
 
-Shapes: S source pieces with the end mark, T target pieces with the end mark.
+Shapes: L layers, H heads, S source pieces with the end mark, T target pieces with the end mark.
 """
 
 import dataclasses
@@ -65,6 +65,30 @@ class AlignedTranslation:
         return tuple(
             math.prod(self.probabilities[word.first : word.last]) for word in self.target_words
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """A token that might have been chosen at a step."""
+
+    id: int
+    piece: str
+    probability: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trace(AlignedTranslation):
+    """The translation of one sentence and how it was decoded; `trace` makes it.
+
+    `steps` has the likeliest tokens of each step. The maps are `encoder` (L, H, S, S), `decoder`
+    (L, H, T, T), whose column 0 is the start mark, and `cross` (L, H, T, S), all in float32:
+    tensors on the CPU, or NumPy arrays where torch is not to be imported.
+    """
+
+    steps: tuple[tuple[Choice, ...], ...]
+    encoder: Any
+    decoder: Any
+    cross: Any
 
 
 def can_align(translator: Translator, text: str) -> bool:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from transformer import plots
 from transformer.config import BOS_ID, DecodeConfig, UserError
-from transformer.explain.alignment import AlignedTranslation, align
+from transformer.explain.alignment import Choice, Trace, align
 from transformer.files import atomic_write
 from transformer.model import DecoderLayer, EncoderLayer, MultiHeadAttention, Transformer
 from transformer.text.sentences import split_sentences
@@ -32,29 +32,6 @@ STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
     "max-width:60rem;padding:0 1rem}svg{height:auto;max-width:100%}pre{overflow-x:auto}"
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
-    """A token that might have been chosen at a step."""
-
-    id: int
-    piece: str
-    probability: float
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Trace(AlignedTranslation):
-    """The translation of one sentence and how it was decoded; maps are float32 on the CPU.
-
-    `steps` has each step's N_CHOICES likeliest tokens. The maps are `encoder` (L, H, S, S),
-    `decoder` (L, H, T, T), whose column 0 is the start mark, and `cross` (L, H, T, S).
-    """
-
-    steps: tuple[tuple[Choice, ...], ...]
-    encoder: Tensor
-    decoder: Tensor
-    cross: Tensor
 
 
 @contextlib.contextmanager

@@ -19,8 +19,8 @@ from transformer.documents import formats, guess
 from transformer.documents.passages import Options, Passage, PickledList, detect_encoding
 from transformer.documents.translate import TranslatedSegment, TranslatedText, translate_passages
 from transformer.documents.worker import WorkerPool
+from transformer.explain.alignment import Trace
 from transformer.serving import schema
-from transformer.serving.attention_maps import TracedTranslation
 from transformer.serving.downloads import Downloads
 from transformer.serving.errors import RequestError
 from transformer.serving.metrics import Metrics
@@ -328,10 +328,11 @@ def _safe_name(name: str) -> tuple[str, str]:
 
 def _n_numbers(part: TranslatedSegment) -> int:
     """Return how many numbers the JSON of a part will hold; 0 without an alignment."""
-    if part.aligned is None:
+    aligned = part.aligned
+    if aligned is None:
         return 0
-    n_maps = part.aligned.n_numbers if isinstance(part.aligned, TracedTranslation) else 0
-    return len(part.aligned.source_ids) * len(part.aligned.target_ids) + n_maps
+    maps = (aligned.encoder, aligned.decoder, aligned.cross) if isinstance(aligned, Trace) else ()
+    return len(aligned.source_ids) * len(aligned.target_ids) + sum(each.size for each in maps)
 
 
 def _part_json(part: TranslatedSegment) -> schema.Part:
@@ -352,11 +353,11 @@ def _part_json(part: TranslatedSegment) -> schema.Part:
     ]
     shape = len(aligned.target_words), len(aligned.source_words)
     answer["alignment"] = cast(Any, numpy.array(aligned.alignment(), "float32").reshape(shape))
-    if isinstance(aligned, TracedTranslation):
+    if isinstance(aligned, Trace):
         answer["sourcePieces"] = list(aligned.source_pieces)
         answer["targetPieces"] = list(aligned.target_pieces)
         answer["probabilities"] = [round(p, 5) for p in aligned.probabilities]
-        answer["steps"] = [[(piece, round(p, 5)) for piece, p in step] for step in aligned.steps]
+        answer["steps"] = [[(c.piece, round(c.probability, 5)) for c in s] for s in aligned.steps]
         answer["encoder"] = aligned.encoder
         answer["decoder"] = aligned.decoder
         answer["cross"] = aligned.cross

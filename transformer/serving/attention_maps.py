@@ -10,39 +10,18 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from transformer.config import ComputeType, DecodeConfig, Direction, UserError
 from transformer.documents.worker import IDLE_TIMEOUT, WorkerProcess, receive_requests
-from transformer.explain.alignment import AlignedTranslation
+from transformer.explain.alignment import Trace
 from transformer.serving.errors import RequestError
 from transformer.translation.directions import Directions
 
 PATIENCE = 120.0  # seconds by the clock, on a busy machine, with the start of the process
-KINDS = ("encoder", "decoder", "cross")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TracedTranslation(AlignedTranslation):
-    """A translation with the fields of `explain.trace.Trace`, its maps as numpy arrays.
-
-    `steps` has the likeliest (piece, probability) of each target piece. The maps are (layers,
-    heads, rows, columns): of source pieces, target pieces, and in `cross` target by source pieces.
-    """
-
-    steps: Sequence[Sequence[tuple[str, float]]]
-    encoder: Any
-    decoder: Any
-    cross: Any
-
-    @property
-    def n_numbers(self) -> int:
-        """The size of all maps together."""
-        return sum(getattr(self, kind).size for kind in KINDS)
 
 
 class AttentionMaps:
@@ -55,8 +34,8 @@ class AttentionMaps:
 
     async def trace(
         self, langs: Direction, sentence: str, prefix: Sequence[int], decode: DecodeConfig
-    ) -> TracedTranslation:
-        """Translate a sentence, beginning with the ids of `prefix`, and return its maps.
+    ) -> Trace:
+        """Translate a sentence, beginning with the ids of `prefix`; its maps are NumPy arrays.
 
         UserError for what the model cannot take at once, RequestError 503 if the process fails.
         """
@@ -64,10 +43,10 @@ class AttentionMaps:
         reply = await asyncio.wrap_future(self._thread.submit(self._process.request, job, PATIENCE))
         if reply is None:
             raise RequestError(503, "no attention maps could be made: try again later", 5.0)
-        result = pickle.loads(reply)
+        result: Trace | UserError = pickle.loads(reply)
         if isinstance(result, UserError):
             raise result
-        return TracedTranslation(**result)
+        return result
 
     def release_idle(self) -> None:
         """Reap the process if it has exited."""
@@ -86,8 +65,8 @@ def _load(
     return Directions(dict(folders), device, compute_type, guard=False)
 
 
-def _reply(job: bytes) -> Mapping[str, Any] | UserError:
-    """Return the fields of a `TracedTranslation`, or the error; `job` is pickled by `trace`."""
+def _reply(job: bytes) -> Trace | UserError:
+    """Return what `AttentionMaps.trace`, which has pickled the job, returns or raises."""
     from transformer.explain.trace import trace  # and with it torch
 
     models, langs, *arguments = pickle.loads(job)
@@ -95,9 +74,8 @@ def _reply(job: bytes) -> Mapping[str, Any] | UserError:
         traced = trace(_load(*models).unguarded(langs), *arguments)
     except UserError as error:
         return error
-    fields = {field.name: getattr(traced, field.name) for field in dataclasses.fields(traced)}
-    fields["steps"] = [[(c.piece, c.probability) for c in choices] for choices in traced.steps]
-    return fields | {kind: fields[kind].numpy() for kind in KINDS}
+    maps = {kind: getattr(traced, kind).numpy() for kind in ("encoder", "decoder", "cross")}
+    return dataclasses.replace(traced, **maps)
 
 
 def main(connection: Connection) -> None:

@@ -134,7 +134,7 @@ class Service:
         """Return the sentences of a text aligned with their translations, and what is between.
 
         Sentences after the first `max_inspected` are only translated. With maps, the alignment of a
-        sentence is a `TracedTranslation`. UserError for a direction that is not served,
+        sentence is a `Trace`. UserError for a direction that is not served,
         RequestError 503 if the server is busy or stopping.
         """
         layout = self._layout(text, langs, options)
@@ -159,7 +159,7 @@ class Service:
     ) -> TranslatedSegment:
         """Translate a sentence so that its translation begins with the ids of `prefix`.
 
-        With maps, its alignment is a `TracedTranslation`. UserError for an invalid prefix or too
+        With maps, its alignment is a `Trace`. UserError for an invalid prefix or too
         long a sentence, RequestError 503 if the server is busy or stopping.
         """
         part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)

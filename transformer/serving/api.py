@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import functools
 import importlib.util
+import itertools
 import re
 import secrets
 import urllib.parse
@@ -16,7 +17,7 @@ import numpy
 import transformer
 from transformer.config import Direction, ServeConfig
 from transformer.documents import formats, guess
-from transformer.documents.passages import Options, Passage, PickledList, detect_encoding
+from transformer.documents.passages import Options, PickledList, detect_encoding
 from transformer.documents.translate import TranslatedSegment, TranslatedText, translate_passages
 from transformer.documents.worker import WorkerPool
 from transformer.explain.alignment import Trace
@@ -30,7 +31,6 @@ from transformer.serving.service import (
     TextOptions,
     check_direction,
     detect_languages,
-    languages,
 )
 from transformer.text.glossary import Glossary
 from transformer.text.language import NAMES, language_code
@@ -59,7 +59,14 @@ class Api:
 
     def languages(self) -> list[schema.Language]:
         """GET /languages: return the languages, each with its targets, itself included."""
-        return languages(self._served)
+        return [
+            {
+                "code": code,
+                "name": NAMES.get(code, code),
+                "targets": [*(tgt for src, tgt in self._served if src == code), code],
+            }
+            for code in dict.fromkeys(lang for langs in self._served for lang in langs)
+        ]
 
     def settings(self) -> schema.Settings:
         """GET /frontend/settings: return the limits and languages that a web page needs."""
@@ -179,7 +186,8 @@ class Api:
         if source == "auto":
             stated = language_code(passages.metadata.source)
             is_served = any(stated == langs[0] for langs in self._served)
-            source = stated if is_served else detect_languages(_beginning(passages))[0]["language"]
+            beginning = " ".join(p.text for p in itertools.islice(passages, DETECT_CHARS))
+            source = stated if is_served else detect_languages(beginning)[0]["language"]
             file_options = dataclasses.replace(file_options, source=source)
             passages = await self._workers.read(content, suffix, file_options)
         size = _check_size((p.text for p in passages), self._limits.file_char_limit)
@@ -287,16 +295,6 @@ class Api:
                 for word in words
             ]
         }
-
-
-def _beginning(passages: Iterable[Passage]) -> str:
-    """Join the first whole passages, a space behind each, to DETECT_CHARS characters or more."""
-    text = ""
-    for passage in passages:
-        text += f"{passage.text} "
-        if len(text) >= DETECT_CHARS:
-            break
-    return text
 
 
 def _check_size(texts: Iterable[str], limit: int) -> int:

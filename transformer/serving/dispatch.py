@@ -89,8 +89,7 @@ class EventLoopPool:
     A coroutine runs on the loop that has the fewest.
     """
 
-    def __init__(self, n_loops: int = N_LOOPS) -> None:
-        self._n_loops = n_loops
+    def __init__(self) -> None:
         self._n_running: dict[asyncio.AbstractEventLoop, int] = {}
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -105,7 +104,7 @@ class EventLoopPool:
             self._n_running[loop] -= 1
 
     def _start(self) -> None:
-        for _ in range(self._n_loops):
+        for _ in range(N_LOOPS):
             loop = asyncio.new_event_loop()
             loop.set_exception_handler(lambda *_: None)  # its message may hold text
             loop.set_default_executor(ThreadPoolExecutor(1))  # for the downloads, a moment each

@@ -116,7 +116,11 @@ class Scheduler:
             job.waiting.clear()
 
     def _run(self) -> None:
-        while self._has_work():
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._jobs or self._is_stopping)
+                if not self._jobs:
+                    return
             self._run_batch()  # a frame of its own: no text is held while nothing waits
 
     def _run_batch(self) -> None:
@@ -128,13 +132,6 @@ class Scheduler:
             self._observe(len(batch), time.perf_counter() - started)
             for (job, index, _), result in zip(batch, results, strict=True):
                 job.set_result(index, result)
-
-    def _has_work(self) -> bool:
-        """Take the lock; return True once there are items, False at a stop when all are done."""
-        with self._changed:
-            return bool(
-                self._changed.wait_for(lambda: self._jobs or self._is_stopping) and self._jobs
-            )
 
     def _next_batch(self) -> tuple[Hashable, _Batch]:
         """Take the next key's batch, (job, index, item) of each job in turn, with the lock held."""

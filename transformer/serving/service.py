@@ -18,10 +18,10 @@ from transformer.explain.alignment import Alternative, align, alternatives
 from transformer.serving.attention_maps import AttentionMaps
 from transformer.serving.errors import RequestError
 from transformer.serving.scheduler import Observer, Scheduler
-from transformer.serving.schema import Detected, Language
+from transformer.serving.schema import Detected
 from transformer.text import spelling
 from transformer.text.glossary import Glossary
-from transformer.text.language import LANGUAGES, NAMES, detect
+from transformer.text.language import LANGUAGES, detect
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
 from transformer.translation.quality_checks import term_pattern
@@ -230,18 +230,6 @@ def check_direction(langs: Direction, served: Collection[Direction]) -> Directio
     if langs[0] != langs[1] and langs not in served:
         raise RequestError(400, f"{langs[0]} to {langs[1]} is not supported")
     return langs
-
-
-def languages(served: Collection[Direction]) -> list[Language]:
-    """Return each language and those that it can be translated to, itself included."""
-    return [
-        {
-            "code": code,
-            "name": NAMES.get(code, code),
-            "targets": [*dict.fromkeys([*(tgt for src, tgt in served if src == code), code])],
-        }
-        for code in dict.fromkeys(lang for langs in served for lang in langs)
-    ]
 
 
 def detect_languages(text: str) -> list[Detected]:

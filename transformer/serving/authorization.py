@@ -5,7 +5,6 @@ The file of keys holds SHA-256 hashes: a key of 32 random bytes needs no slow ha
 
 import collections
 import hashlib
-import hmac
 import ipaddress
 import json
 import os
@@ -29,28 +28,21 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class ApiKeys:
-    """The API keys of a file: a JSON object a line, with the hash of a key and its rate."""
+def read_api_keys(path: Path) -> dict[str, int]:
+    """Return the requests a minute that each key of a file allows, 0 for no limit, by its hash.
 
-    def __init__(self, path: Path) -> None:
-        """Read the file; UserError if it is missing or malformed."""
-        self._rates: dict[str, int] = {}
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            for line in filter(str.strip, lines):
-                entry = json.loads(line)
-                self._rates[str(entry["sha256"])] = int(entry["per_minute"])
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise UserError(
-                f"expected API keys in {path}: {type(error).__name__}: {error}. "
-                "Make one with --new-api-key"
-            ) from error
-
-    def rate(self, key: str) -> int | None:
-        """Return the requests a minute that a key allows, 0 for no limit; None if it is unknown."""
-        digest = _hash(key)
-        rates = [n for known, n in self._rates.items() if hmac.compare_digest(known, digest)]
-        return rates[0] if rates else None
+    The file has a JSON object a line, as `new_api_key` writes it. UserError if it is missing or
+    malformed.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        entries = [json.loads(line) for line in lines if line.strip()]
+        return {str(entry["sha256"]): int(entry["per_minute"]) for entry in entries}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"expected API keys in {path}: {type(error).__name__}: {error}. "
+            "Make one with --new-api-key"
+        ) from error
 
 
 def new_api_key(path: Path, per_minute: int) -> str:
@@ -121,7 +113,7 @@ class Authorizer:
 
     def __init__(self, limits: ServeConfig) -> None:
         self._per_minute = limits.per_minute
-        self._keys = ApiKeys(Path(limits.api_keys)) if limits.api_keys else None
+        self._keys = read_api_keys(Path(limits.api_keys)) if limits.api_keys else None
         self._requests, self._failed_logins = RateLimiter(), RateLimiter()
 
     def check_headers(self, request: Request) -> bool:
@@ -146,7 +138,7 @@ class Authorizer:
         """
         if self._keys is None:
             return
-        rate = self._keys.rate(key) if isinstance(key, str) and key else None
+        rate = self._keys.get(_hash(key)) if isinstance(key, str) and key else None
         if rate is None:
             self._throttle_failed_logins(request)
             raise RequestError(403, "Invalid API key" if key else "an API key is needed: api_key")

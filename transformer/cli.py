@@ -143,17 +143,6 @@ def _warn_if_path(text: str) -> None:
             warn(f"translate: there is no file {text}: translated as a text")
 
 
-def _check_targets(sources: list[Path], output: Path | None, requested_format: str) -> None:
-    """Raise UserError for files that `plan_jobs` refuses, or that would overwrite themselves."""
-    from transformer.documents import folder
-
-    jobs, _ = folder.plan_jobs(sources, output, requested_format)
-    places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
-    for source, target in places:
-        if target and (target.is_file() or target.is_dir()) and source.samefile(target):
-            raise UserError(f"expected --output elsewhere: {source} would be overwritten")
-
-
 def _select_models(args: argparse.Namespace) -> dict[Direction, str | Path]:
     """Return the models to use by direction; UserError if there is none for --from and --to."""
     if not (args.model or args.src_lang or args.tgt_lang):
@@ -226,8 +215,7 @@ def _explain_texts(args: argparse.Namespace, opened: "Directions", decode: Decod
     from transformer.explain.trace import explain
 
     texts = list(_open_lines(args, args.input)[0])
-    (langs,) = opened.detect_directions(texts[:1]) or [opened.available[0]]
-    translator = opened.unguarded(langs)
+    translator = opened.unguarded(opened.most_common_direction(texts[:1]))
     with open_line_output(args.output, resume=False, by="") as (write, *_):
         for line in explain(translator, texts, args.attention, args.explain, decode):
             write(line)
@@ -297,15 +285,13 @@ def _translate_file(
 
 
 def _translate_files(
-    args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, sources: list[Path]
-) -> None:
-    """Translate files and folders; one that fails is reported, and at the end a UserError."""
-    from transformer.documents import folder
-
-    jobs, passed = folder.plan_jobs(sources, args.output, args.format)
+    args: argparse.Namespace, opened: "Directions", decode: DecodeConfig, jobs: list["Job"],
+    skipped: list[Path],
+) -> None:  # fmt: skip
+    """Translate files; one that fails is reported, as are those `skipped`; then a UserError."""
     failed: list[str] = []
     with contextlib.closing(Progress(len(jobs), is_shown=args.output is not None)) as progress:
-        for path in passed:
+        for path in skipped:
             progress.write(f"translate: {path}: skipped: unknown format")
         for job in jobs:
             if len(jobs) > 1 and args.resume and job.target and job.target.exists():
@@ -370,7 +356,9 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     folders = _select_models(args)
     is_explained = args.explain or args.attention
     if sources and not is_explained:
-        _check_targets(sources, args.output, args.format)
+        from transformer.documents.folder import plan_jobs
+
+        planned = plan_jobs(sources, args.output, args.format)
     opened = _open_models(args, folders)
     if is_explained:
         return _explain_texts(args, opened, decode)
@@ -379,7 +367,7 @@ def run(args: argparse.Namespace, is_literal: bool = False) -> None:
     if sources:
         is_new = args.output and not args.output.exists()
         try:
-            return _translate_files(args, opened, decode, sources)
+            return _translate_files(args, opened, decode, *planned)
         except BaseException:
             if is_new:
                 remove_empty_folders(args.output)

@@ -52,7 +52,7 @@ def plan_jobs(
     standard output (None). `requested`, a suffix with or without its dot, is the format of the
     files, whatever their names, and in a folder that of files with no known format. UserError for
     a file of no known format, for several files without an output folder, and for an output that
-    has another suffix or two sources.
+    has another suffix, has two sources or is its own source.
     """
     is_many = len(sources) > 1 or any(source.is_dir() for source in sources)
     if is_many and (output is None or (output.exists() and not output.is_dir())):
@@ -83,6 +83,10 @@ def plan_jobs(
             raise UserError(
                 f"two files would be written to {target}: rename one, or take them apart"
             )
+    places = [*((path, output) for path in sources), *((job.source, job.target) for job in jobs)]
+    for source, target in places:
+        if target and (target.is_file() or target.is_dir()) and source.samefile(target):
+            raise UserError(f"expected --output elsewhere: {source} would be overwritten")
     return jobs, skipped
 
 

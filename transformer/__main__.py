@@ -1,6 +1,7 @@
 """`python -m transformer` is the command `translate`."""
 
 import os
+import platform
 import signal
 import sys
 
@@ -10,10 +11,7 @@ def _restart_with_malloc() -> None:
 
     glibc returns memory to the system by the page; Python's allocator, by the empty MiB.
     """
-    try:
-        has_glibc = "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")
-    except (AttributeError, ValueError, OSError):  # another system, another library
-        has_glibc = False
+    has_glibc = platform.libc_ver()[0] == "glibc"
     if has_glibc and sys.executable and "PYTHONMALLOC" not in os.environ:
         os.environ["PYTHONMALLOC"] = "malloc"
         os.execv(sys.executable, sys.orig_argv)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.serving.server import ON, started
-from transformer.config import ServeConfig
+from transformer.config import DecodeConfig, ServeConfig
 from transformer.translation.directions import load
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
@@ -26,9 +26,11 @@ class Client:
         from transformer.serving.service import Service
 
         self.limits = ServeConfig(**limits)
-        waiting = self.limits.queue_limit
-        self.service = Service(load(folder, guard=guard, **ON), max_waiting=waiting)
         self.metrics = Metrics(lambda: self.service.scheduler.n_waiting)
+        self.service = Service(
+            load(folder, guard=guard, **ON), DecodeConfig(), self.limits.queue_limit,
+            self.metrics.count_batch,
+        )  # fmt: skip
         self.app = create_app(self.service, self.limits, self.metrics)
 
     def __call__(self, method: str, path: str, **options: Any) -> Any:

@@ -135,7 +135,7 @@ class Api:
             elif request.format == "html":
                 some = [await self._translate_html(text, langs, n_best, options) for text in texts]
             else:
-                some = await self._service.translate(texts, langs, n_best, options)
+                some = await self._service.translate(texts, langs, options, n_best)
             results.update(zip(rows, some, strict=True))
         return [results[i] for i in range(len(directions))]
 
@@ -159,7 +159,7 @@ class Api:
 
         async def candidate(k: int, texts: Sequence[str]) -> list[TranslatedText]:
             new = [text for text in dict.fromkeys(texts) if text not in known]
-            translated = await self._service.translate(new, langs, n_best, options)
+            translated = await self._service.translate(new, langs, options, n_best)
             known.update(zip(new, translated, strict=True))
             return [TranslatedText(known[text].candidates[: k + 1][-1].text) for text in texts]
 
@@ -258,7 +258,7 @@ class Api:
         max_inspected = MAX_MAPPED if request.attention else MAX_INSPECTED
         options = TextOptions(request.spelling, self._glossary(request.glossary))
         parts = await self._service.inspect(
-            request.q, self._direction(request), max_inspected, options, request.attention
+            request.q, self._direction(request), options, max_inspected, request.attention
         )
         answers, n_left = [], MAX_NUMBERS
         for part in parts:

@@ -83,7 +83,7 @@ def create_app(service: Service, limits: ServeConfig, metrics: Metrics) -> FastA
         yield
         releasing.cancel()
         await asyncio.to_thread(service.stop)
-        dispatcher.close()
+        dispatcher.loops.close()
         api.close()
 
     app = FastAPI(

@@ -29,7 +29,7 @@ class Dispatcher:
 
     def __init__(self, limits: ServeConfig) -> None:
         self._timeout = limits.timeout
-        self.authorizer, self._loops = Authorizer(limits), EventLoopPool()
+        self.authorizer, self.loops = Authorizer(limits), EventLoopPool()
 
     async def dispatch(
         self, request: Request, answer: Answer, patience: float = 1, is_slow: bool = False
@@ -71,11 +71,7 @@ class Dispatcher:
             work.cancel()
 
     async def _run(self, coroutine: Coroutine[Any, Any, T], is_slow: bool) -> T:
-        return await (self._loops.run(coroutine) if is_slow else coroutine)
-
-    def close(self) -> None:
-        """End the threads of the pool."""
-        self._loops.close()
+        return await (self.loops.run(coroutine) if is_slow else coroutine)
 
 
 async def _wait_for_disconnect(request: Request) -> None:

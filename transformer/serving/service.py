@@ -25,7 +25,7 @@ from transformer.text.language import LANGUAGES, detect
 from transformer.text.sentences import Segment
 from transformer.translation.directions import Directions
 from transformer.translation.quality_checks import term_pattern
-from transformer.translation.translator import GREEDY, Layout, Translation
+from transformer.translation.translator import Layout, Translation
 
 DETECT_CHARS = 2000  # characters that suffice to detect a language
 # Costs, in characters: of a batch, of its shortest sentence, of one after a prefix. To align a
@@ -41,9 +41,6 @@ class TextOptions:
     glossary: Glossary | None = None  # None: the server's
 
 
-DEFAULT_OPTIONS = TextOptions()
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inspection:
     """A sentence whose translation is inspected, and the ids that the translation begins with."""
@@ -56,11 +53,7 @@ class Service:
     """Answers any number of concurrent requests with one thread that computes."""
 
     def __init__(
-        self,
-        directions: Directions,
-        decode: DecodeConfig = GREEDY,
-        max_waiting: int = 10_000,
-        observe: Observer = lambda size, seconds: None,
+        self, directions: Directions, decode: DecodeConfig, max_waiting: int, observe: Observer
     ) -> None:
         """Serve `directions`; at most `max_waiting` sentences wait.
 
@@ -90,11 +83,7 @@ class Service:
         self._maps.close()
 
     async def translate(
-        self,
-        texts: Sequence[str],
-        langs: Direction,
-        n_best: int = 1,
-        options: TextOptions = DEFAULT_OPTIONS,
+        self, texts: Sequence[str], langs: Direction, options: TextOptions, n_best: int = 1
     ) -> list[Translation]:
         """Return a translation of each text, with up to `n_best` candidates.
 
@@ -114,21 +103,21 @@ class Service:
         return layout if options.spelling else layout.without_corrections()
 
     async def translate_passages(
-        self, passages: Iterable[Passage], langs: Direction, options: TextOptions = DEFAULT_OPTIONS
+        self, passages: Iterable[Passage], langs: Direction, options: TextOptions
     ) -> TranslatedPassages:
         """Return passages translated, markup in place, and warnings; raises as `translate`."""
         return await translate_passages(
             passages,
-            lambda texts: self.translate(texts, langs, options=options),
-            lambda text: self.inspect(text, langs, options=options),
+            lambda texts: self.translate(texts, langs, options),
+            lambda text: self.inspect(text, langs, options),
         )
 
     async def inspect(
         self,
         text: str,
         langs: Direction,
+        options: TextOptions,
         max_inspected: int = sys.maxsize,
-        options: TextOptions = DEFAULT_OPTIONS,
         with_maps: bool = False,
     ) -> list[TranslatedSegment]:
         """Return the sentences of a text aligned with their translations, and what is between.
@@ -159,10 +148,11 @@ class Service:
     ) -> TranslatedSegment:
         """Translate a sentence so that its translation begins with the ids of `prefix`.
 
-        With maps, its alignment is a `Trace`. UserError for an invalid prefix or too
-        long a sentence, RequestError 503 if the server is busy or stopping.
+        With maps, its alignment is a `Trace`. UserError for an invalid prefix or too long a
+        sentence, RequestError 503 if the server is busy or stopping.
         """
-        part: TranslatedSegment = await self._submit_prefix("inspect", sentence, langs, prefix)
+        kind = "continue" if prefix else "inspect"
+        part: TranslatedSegment = await self._submit_prefix(kind, sentence, langs, prefix)
         return await self._add_maps(part, langs, prefix) if with_maps else part
 
     async def alternatives(
@@ -192,27 +182,18 @@ class Service:
 
     def _compute(self, key: Any, items: Sequence[Any]) -> Sequence[Any]:
         kind, langs, *rest = key
+        translator, plain = self.directions.translator(langs), self.directions.unguarded(langs)
         if kind == "translate":
-            return self.directions.translator(langs).translate_segments(items, rest[0])
-        if kind == "inspect":
-            return self._inspect(langs, items)
-        translator = self.directions.unguarded(langs)
-        return [alternatives(translator, item.sentence.text, item.prefix) for item in items]
-
-    def _inspect(self, langs: Direction, items: Sequence[Inspection]) -> list[TranslatedSegment]:
-        """Align sentences; one too long is only translated or, behind a prefix, a UserError."""
-        translator = self.directions.unguarded(langs)
-        whole = [item.sentence for item in items if not item.prefix]
-        translated = self.directions.translator(langs).translate_segments(whole, self._decode)
-        aligned = iter(align_segments(translator, whole, translated, self._decode))
-        parts = []
-        for item in items:
-            if item.prefix:
-                (found,) = align(translator, [item.sentence.text], item.prefix, self._decode)
-                parts.append(TranslatedSegment(found.source, found.target, found))
-            else:
-                parts.append(next(aligned))
-        return parts
+            return translator.translate_segments(items, *rest)
+        if kind == "inspect":  # a sentence that is too long to be aligned is only translated
+            sentences = [item.sentence for item in items]
+            translated = translator.translate_segments(sentences, self._decode)
+            return align_segments(plain, sentences, translated, self._decode)
+        begun = [(item.sentence.text, item.prefix) for item in items]
+        if kind == "alternatives":
+            return [alternatives(plain, text, prefix) for text, prefix in begun]
+        found = [align(plain, [text], prefix, self._decode)[0] for text, prefix in begun]
+        return [TranslatedSegment(one.source, one.target, one) for one in found]
 
 
 def _cost(item: Segment | Inspection) -> int:

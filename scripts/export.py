@@ -10,8 +10,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from transformer.command import Parser, from_arguments, run_command
-from transformer.config import UserError
+from transformer.command import Parser, from_arguments, os_errors_as_user_errors, run_command
 from transformer.export.export import ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import Quantization
 from transformer.files import read_lines
@@ -36,10 +35,8 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Export, and print what the check found."""
-    try:
+    with os_errors_as_user_errors(f"read {args.check}"):
         args.texts = args.check and tuple(read_lines(args.check.open("rb"), str(args.check)))
-    except OSError as error:
-        raise UserError(f"cannot read {args.check}: {error.strerror}") from error
     agreement = export(from_arguments(ExportRequest, args))
     print(
         f"{args.folder}: {agreement.n_sentences} sentences translated as by the model in float32 "

@@ -163,6 +163,15 @@ def lock_file(file: IO[Any], path: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
+def _write_errors_as_user_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(f"cannot write {path}: {reason}; what was there is intact") from error
+
+
+@contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Write a file atomically: to a temporary file first, renamed to `path` when the block ends.
 
@@ -170,7 +179,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     a UserError.
     """
     temporary = path.with_name(f".{path.name}.tmp")
-    try:
+    with _write_errors_as_user_errors(path):
         if os.path.lexists(temporary) and not temporary.is_file():
             _remove(temporary)
         with temporary.open("ab") as file:
@@ -186,12 +195,6 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             finally:
                 with contextlib.suppress(OSError):
                     temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise _write_error(path, error) from error
-
-
-def _write_error(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot write {path}: {error.strerror or error}; what was there is intact")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -202,18 +205,15 @@ def write_text(path: Path, text: str) -> None:
 
 def append_text(path: Path, text: str) -> None:
     """Append text to a file, all of it or nothing; UserError if that fails."""
-    try:
-        with path.open("ab", buffering=0) as file:
-            end = file.tell()
-            content = text.encode("utf-8")
-            try:
-                if file.write(content) != len(content):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            except OSError:
-                file.truncate(end)
-                raise
-    except OSError as error:
-        raise _write_error(path, error) from error
+    with _write_errors_as_user_errors(path), path.open("ab", buffering=0) as file:
+        end = file.tell()
+        content = text.encode("utf-8")
+        try:
+            if file.write(content) != len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            file.truncate(end)
+            raise
 
 
 @contextlib.contextmanager
@@ -225,11 +225,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
     afterwards is removed.
     """
     path = folder / LOCK_FILE
-    try:
+    with _write_errors_as_user_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b", buffering=0)
-    except OSError as error:
-        raise _write_error(folder, error) from error
     with file:
         if sys.platform != "win32":
             import fcntl
@@ -289,23 +287,22 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     OSError becomes a UserError.
     """
     temporary, previous = folder.with_name(f".{folder.name}.tmp"), _backup_path(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if os.path.lexists(folder) and not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        _remove(temporary)
-        temporary.mkdir()
-        yield temporary
-        for path in [*temporary.rglob("*"), temporary]:
-            _fsync(path)
-        if folder.exists():
-            _remove(previous)
-            os.rename(folder, previous)
-        os.rename(temporary, folder)
-        _fsync(folder.parent)
-        _remove(previous)
-    except OSError as error:
-        raise _write_error(folder, error) from error
-    finally:
-        with contextlib.suppress(OSError):
+    with _write_errors_as_user_errors(folder):
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             _remove(temporary)
+            temporary.mkdir()
+            yield temporary
+            for path in [*temporary.rglob("*"), temporary]:
+                _fsync(path)
+            if folder.exists():
+                _remove(previous)
+                os.rename(folder, previous)
+            os.rename(temporary, folder)
+            _fsync(folder.parent)
+            _remove(previous)
+        finally:
+            with contextlib.suppress(OSError):
+                _remove(temporary)

@@ -1,10 +1,11 @@
-"""A training step measured: this project and torch.nn.Transformer.
+"""A training step measured: this project, a Hugging Face Marian loop, torch.nn.Transformer.
 
     python -m scripts.benchmark.training --preset small --vocab-size 8000 --threads 2
     python -m scripts.benchmark.training --preset base --batch-tokens 65536 --pad-multiple 8
 
 Models of one shape take steps on the same batches of random sentences, by turns, each in a process
-of its own, on a GPU where there is one. This project's step moves its average of the weights too.
+of its own, on a GPU where there is one. This project's step moves its average of the weights too;
+Marian is always post-norm. What is not installed is skipped.
 
 Shapes: B batch, T target, L any length, D model width, V vocabulary.
 """
@@ -12,8 +13,10 @@ Shapes: B batch, T target, L any length, D model width, V vocabulary.
 import argparse
 import contextlib
 import dataclasses
+import logging
 import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,6 +33,7 @@ from scripts.benchmark.tables import environment
 from transformer.command import Parser, add_arguments, from_arguments, run_command
 from transformer.config import PAD_ID, ModelConfig, TrainConfig, UserError, model_config
 from transformer.corpus.batching import Batch, collate, plan
+from transformer.export.to_huggingface import to_huggingface_model
 from transformer.model import SinusoidalPositions, Transformer, causal_mask
 from transformer.training import optimizer
 from transformer.training.loss import LossModel
@@ -51,6 +55,7 @@ class Settings:
     rounds: int
     threads: int
     bfloat16: bool
+    compile: bool = False
     pad_multiple: int = 1
 
     def batches(self) -> list[list[Batch]]:
@@ -67,15 +72,38 @@ class Settings:
         return [batches[start::n_shares] for start in range(n_shares)]
 
 
+def mean_loss(logits: Tensor, target: Tensor) -> Tensor:
+    """Compute the loss from all logits at once: (B, T, V), (B, T) -> ()."""
+    flat, smooth = logits.flatten(0, 1), CONFIG.label_smoothing
+    return F.cross_entropy(flat, target.flatten(), ignore_index=PAD_ID, label_smoothing=smooth)
+
+
 def this_project(settings: Settings) -> tuple[nn.Module, Loss]:
     """Return this project's model and its loss, whose logits never exist as a whole."""
     loss_model = LossModel(Transformer(settings.config).to(DEVICE), CONFIG)
+    if settings.compile:
+        loss_model.compile_layers()
 
     def loss(batch: Batch) -> Tensor:
         total = loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)
         return cast(Tensor, total / batch.n_target)
 
     return loss_model.model, loss
+
+
+def hugging_face(settings: Settings) -> tuple[nn.Module, Loss]:
+    """Return a MarianMTModel, which normalises after each sublayer, and its loss."""
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    config = dataclasses.replace(settings.config, norm="post")
+    model = to_huggingface_model(Transformer(config)).train().to(DEVICE)
+    if settings.compile:
+        model.compile(dynamic=True)
+
+    def loss(batch: Batch) -> Tensor:
+        output = model(batch.src, batch.src != PAD_ID, batch.tgt_in, use_cache=False)
+        return mean_loss(output.logits, batch.tgt_out)
+
+    return model, loss
 
 
 def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
@@ -95,6 +123,8 @@ def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
         elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
             part.dropout.p = 0.0
     parts = nn.ModuleList([embedding, codes, layers]).to(DEVICE)
+    if settings.compile:
+        layers.compile(dynamic=True)
 
     def embed(ids: Tensor) -> Tensor:
         x = embedding(ids) * math.sqrt(config.d_model)  # (B, L, D)
@@ -106,15 +136,14 @@ def torch_transformer(settings: Settings) -> tuple[nn.Module, Loss]:
             embed(batch.src), embed(batch.tgt_in), tgt_mask=~causal_mask(length, length, DEVICE),
             src_key_padding_mask=padding, memory_key_padding_mask=padding, tgt_is_causal=True,
         )  # fmt: skip
-        logits, target = F.linear(x, embedding.weight).flatten(0, 1), batch.tgt_out.flatten()
-        smoothing = CONFIG.label_smoothing
-        return F.cross_entropy(logits, target, ignore_index=PAD_ID, label_smoothing=smoothing)
+        return mean_loss(F.linear(x, embedding.weight), batch.tgt_out)
 
     return parts, loss
 
 
 TRAINERS: dict[str, Callable[[Settings], tuple[nn.Module, Loss]]] = {
     "this project": this_project,
+    "Hugging Face Marian": hugging_face,
     "torch.nn.Transformer": torch_transformer,
 }
 OURS = next(iter(TRAINERS))
@@ -172,18 +201,21 @@ def start_trainer(settings: Settings, name: str) -> Callable[[int], Run]:
     return trainer.run_round
 
 
-def tables(rounds: Mapping[str, Sequence[Run]], peak: float = 0.0) -> str:
+def tables(
+    rounds: Mapping[str, Sequence[Run]], skipped: Mapping[str, str], peak: float = 0.0
+) -> str:
     """Format what each trainer did, and how many times as fast this project is.
 
     `peak` are the target tokens a second that the device's matrix products allow; 0: not known.
     """
     speeds = [statistics.median(run.tokens_per_second for run in runs) for runs in rounds.values()]
     shares = [f"{speed / peak:.0%}" if peak else "-" for speed in speeds]
-    return "\n\n".join(speed_tables(rounds, [OURS], {"share of peak": shares}))
+    parts = [*speed_tables(rounds, [OURS], {"share of peak": shares})]
+    return "\n\n".join([*parts, *(f"Skipped {name}: {why}." for name, why in skipped.items())])
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure the trainers, and print the machine and the tables."""
+    """Measure all trainers that are installed, and print the machine and the tables."""
     if min(args.rounds, args.steps, args.threads) < 1:
         raise UserError("expected rounds, steps and threads of at least 1")
     print(environment(), flush=True)
@@ -191,11 +223,11 @@ def run(args: argparse.Namespace) -> None:
     fast = has_fast_bfloat16(DEVICE)
     args.bfloat16 = fast if args.precision == "auto" else args.precision == "bfloat16"
     settings = from_arguments(Settings, args)
-    with open_workers(args.trainers, partial(start_trainer, settings)) as (workers, _):
+    with open_workers(args.trainers, partial(start_trainer, settings)) as (workers, skipped):
         rounds = run_rounds([*workers], lambda number, name: workers[name](number), args.rounds)
     peak = peak_flops(DEVICE, torch.bfloat16 if settings.bfloat16 else torch.float32)
     flops = training_flops(settings.config, 1, 1)  # sources are as long as their targets
-    print(f"\n{tables(rounds, peak / flops)}", flush=True)
+    print(f"\n{tables(rounds, skipped, peak / flops)}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -208,11 +240,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--rounds", type=int, default=5, help="turns of each (default: 5)")
     add("--steps", type=int, default=3, help="steps of a turn (default: 3)")
     add("--threads", type=int, default=2, help="threads of each (default: 2)")
+    add("--compile", action="store_true", help="each by torch.compile")
     add("--pad-multiple", type=int, default=1, help="of lengths (default: 1)")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help="of products")
     add_arguments(flags, ModelConfig, from_preset=True)
-    return run_command(lambda: run(flags.parse_args(argv)), "training")
+    args = flags.parse_args(argv)
+    return run_command(lambda: run(args), "training")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The training benchmark: every trainer learns, and ours is compared."""
+"""The training benchmark: every trainer learns, ours is compared, the missing are skipped."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,11 +42,12 @@ def test_every_trainer_learns(name: str) -> None:
     assert sum(map(len, turns[0].outputs)) == n_tokens
 
 
-def test_the_last_table_has_the_median_of_the_ratios() -> None:
+def test_what_is_not_installed_is_skipped_with_a_word() -> None:
     ours = [Run([[5] * 100], (seconds,), 5.0) for seconds in (1, 2, 4)]
     theirs = [Run([[5] * 100], (6,), 5.0)] * 3
-    text = training.tables({"this project": ours, "torch.nn.Transformer": theirs})
-    assert text.splitlines()[-1].split() == ["|", "this", "project", "|", "3.00", "|"]
+    text = training.tables({"this project": ours, "torch.nn.Transformer": theirs}, {"x": "why"})
+    assert text.splitlines()[-3].split() == ["|", "this", "project", "|", "3.00", "|"]
+    assert "Skipped x: why." in text
 
 
 def test_numbers_that_leave_nothing_to_measure_are_refused(

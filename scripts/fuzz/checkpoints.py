@@ -58,8 +58,7 @@ def _flip(path: Path, place: int, bit: int) -> None:
 
 
 def _read(folder: Path) -> None:
-    for _ in open_checkpoint(folder).weights():
-        pass
+    open_checkpoint(folder).stored_weights()
     if (folder / "training.json").exists():
         load_training(folder)
 

@@ -24,10 +24,8 @@ from transformer.model import Transformer
 from transformer.text.tokenizer import Tokenizer
 
 GROWABLE = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
-CHANNEL_READERS, CHANNEL_WRITERS = (
-    ("query", "key", "value", "expand"),
-    ("out", "contract"),
-)  # of channels
+CHANNEL_READERS = ("query", "key", "value", "expand")
+CHANNEL_WRITERS = ("out", "contract")
 NOISE_SCALE = 0.5  # how unequally a reader weighs the copies, beside the deviation of its weights
 
 

@@ -30,12 +30,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.model"
 TRAINING_STATE, TRAINING_VALUES = "training.safetensors", "training.json"
-MODEL_CARD, SELFTEST, METRICS, CHECKSUMS = (
-    "README.md",
-    "selftest.json",
-    "metrics.jsonl",
-    "SHA256SUMS",
-)
+MODEL_CARD, SELFTEST = "README.md", "selftest.json"
+METRICS, CHECKSUMS = "metrics.jsonl", "SHA256SUMS"
 # Not the card, which people may edit.
 CHECKSUMMED = (CONFIG, WEIGHTS, VOCABULARY, TRAINING_VALUES, TRAINING_STATE)
 MAX_METRICS_BYTES = 2**30  # bytes
@@ -141,10 +137,8 @@ def find_checkpoint(folder: str | Path) -> Path:
     candidates = [path, path / "best", path / "last"]
     if _is_released_name(path):
         candidates += [place / name for place in checkpoint_roots() for name in (path.name, BOTH)]
-    for candidate in (
-        path for path in candidates for _ in range(2)
-    ):  # twice: it may be replaced in between
-        checkpoint = latest_version(candidate)
+    for candidate in (path for path in candidates for _ in range(2)):
+        checkpoint = latest_version(candidate)  # twice: it may be replaced in between
         if checkpoint is not None and (checkpoint / CONFIG).is_file():
             return checkpoint
     what = "a folder without config.json" if path.is_dir() else "no such folder"
@@ -156,10 +150,8 @@ def find_checkpoint(folder: str | Path) -> Path:
 
 def _is_released_name(path: Path) -> bool:
     """Return whether a path is the name of a released model and does not exist as a path."""
-    names, homes = (
-        (BOTH, *map("-".join, DIRECTIONS)),
-        (Path(), Path("checkpoints"), *checkpoint_roots()),
-    )
+    names = (BOTH, *map("-".join, DIRECTIONS))
+    homes = (Path(), Path("checkpoints"), *checkpoint_roots())
     return path.name in names and path.parent in homes and not path.exists()
 
 

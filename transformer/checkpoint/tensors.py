@@ -73,11 +73,6 @@ class LazyCheckpoint:
         """Return the weights by parameter name, as they are stored; UserError if damaged."""
         return read_weights(self.folder / locate.WEIGHTS, self.config).items()
 
-    def weights(self) -> Iterator[tuple[str, Array]]:
-        """Yield the name and the values in float32 of each weight; UserError if damaged."""
-        for name, stored in self.stored_weights():
-            yield name, stored.float32()
-
 
 def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
     """Open the checkpoint that `find_checkpoint` finds, weights unread; UserError if invalid."""
@@ -186,8 +181,7 @@ def _map_file(path: Path) -> tuple[mmap.mmap, dict[str, StoredTensor]]:
     start = 8 + int.from_bytes(mapped[:8], "little")
     header = json.loads(mapped[8:start])
     header.pop("__metadata__", None)
-    unknown = {entry["dtype"] for entry in header.values()} - DTYPES.keys()
-    if unknown:
+    if unknown := {entry["dtype"] for entry in header.values()} - DTYPES.keys():
         raise ValueError(f"numbers of a type {' and '.join(sorted(unknown))}")
     tensors = {}
     for name, entry in header.items():
@@ -214,8 +208,7 @@ def _check_shapes(path: Path, tensors: Mapping[str, StoredTensor], shapes: Shape
             if given != ("F32", shape[:1]) or len(shape) != 2:
                 raise _mismatch(path, f"a scale for each row of {name}")
             known.add(name + SCALE_SUFFIX)
-    more = sorted(tensors.keys() - known)
-    if more:
+    if more := sorted(tensors.keys() - known):
         raise _mismatch(path, f"{len(known)} tensors and no more, got {more[0]} too")
 
 

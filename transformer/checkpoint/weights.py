@@ -125,16 +125,15 @@ class _SkipInit(TorchFunctionMode):
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     """Load, in float32 and evaluation mode, what `find_checkpoint` finds; UserError if invalid."""
     opened = open_checkpoint(folder)
-    path = opened.folder
-    stored = tensors.read_weights(path / locate.WEIGHTS, opened.config)
+    stored = opened.stored_weights()
     with _SkipInit():
         model = Transformer(opened.config)
-    model.load_state_dict({name: _to_tensor(s).float() for name, s in stored.items()}, assign=True)
+    model.load_state_dict({name: _to_tensor(s).float() for name, s in stored}, assign=True)
     return Checkpoint(
         model=model.to(device).eval(),
         tokenizer=opened.tokenizer,
         directions=opened.directions,
-        folder=path,
+        folder=opened.folder,
     )
 
 
@@ -155,9 +154,8 @@ def load_training(
     UserError if they are missing, or the tensors have other names or shapes than `shapes`.
     """
     path = locate.find_checkpoint(folder)
-    return _load_tensors(path / locate.TRAINING_STATE, shapes), locate.read_json(
-        path / locate.TRAINING_VALUES
-    )
+    stored = _load_tensors(path / locate.TRAINING_STATE, shapes)
+    return stored, locate.read_json(path / locate.TRAINING_VALUES)
 
 
 def average_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import xml.etree.ElementTree as ET
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,7 +35,10 @@ from transformer.files import is_windows_1252, open_regular, write_text
 Pairs = Iterator[SentencePair]
 BadRows = list[str] | None  # None: a bad row is an error
 Columns = tuple[str, ...]  # names of the source and target columns, if requested
+Records = Iterator[tuple[str, Any]]  # the place of each record, for messages, and the record
+Rows = Iterator[tuple[int, Sequence[str]]]  # the first line of each row of a table, and its cells
 HUB = "hub:"  # prefix of a source that `datasets` finds by its name
+SUFFIXES = (".parquet", ".jsonl", ".json", ".tsv", ".csv", ".tmx")
 TEXT_SUFFIXES = (".txt", ".txt.gz", ".parquet")
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which JSON can spell
@@ -140,10 +143,9 @@ def pair_from_record(
 
 
 def _pairs_from_records(
-    records: Iterable[tuple[str, Any]], langs: Direction, bad_rows: BadRows,
-    columns: Columns,
-) -> Pairs:  # fmt: skip
-    """Yield the pairs of (place, record); one without is a BadRowError, or noted in `bad_rows`."""
+    records: Records, langs: Direction, bad_rows: BadRows, columns: Columns
+) -> Pairs:
+    """Yield the pairs of records; one without is a BadRowError, or noted in `bad_rows`."""
     for place, record in records:
         try:
             yield pair_from_record(record, langs, place, columns)
@@ -151,54 +153,44 @@ def _pairs_from_records(
             _skip_or_raise(str(error), bad_rows)
 
 
-def _read_json_lines(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read a JSON object, or its `translation`, a line; bad rows are errors or go to `bad_rows`."""
-
-    def records() -> Iterator[tuple[str, Any]]:
-        for number, line in enumerate(iter_lines(path, bad_rows), 1):
-            place = f"{path}, line {number}"
-            try:
-                if line.strip():
-                    yield place, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                _skip_or_raise(f"{place}: expected a JSON object: {error}", bad_rows)
-
-    return _pairs_from_records(records(), langs, bad_rows, columns)
-
-
-def _read_tsv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read tab-separated columns by their header, else UserError; bad rows may go to `bad_rows`."""
-    rows = (line.split("\t") for line in iter_lines(path, bad_rows))
-    return _pairs_from_table(enumerate(rows, 1), path, langs, bad_rows, columns)
-
-
-def _read_csv(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    """Read columns by , ; or tab under a header; bad rows are errors or noted in `bad_rows`."""
-
-    def rows() -> Iterator[tuple[int, Sequence[str]]]:
-        lines, number = iter_lines(path, bad_rows), 1
+def _json_records(path: Path, bad_rows: BadRows) -> Records:
+    """Yield the JSON value of each line; a line that is none is an error or goes to `bad_rows`."""
+    for number, line in enumerate(iter_lines(path, bad_rows), 1):
+        place = f"{path}, line {number}"
         try:
-            first = next(lines, "")
-            widths = {mark: len(next(csv.reader([first], delimiter=mark))) for mark in DELIMITERS}
-            text = (f"{line}\n" for line in itertools.chain([first], lines))
-            reader = csv.reader(text, delimiter=max(widths, key=widths.__getitem__))
-            for row in reader:
-                if row:  # and no empty line
-                    yield number, row
-                number = reader.line_num + 1  # that the next row begins with
-        except csv.Error as error:
-            raise UserError(
-                f"{path}, line {number}: expected CSV: {error}; is a quotation mark left open?"
-            ) from error
+            if line.strip():
+                yield place, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            _skip_or_raise(f"{place}: expected a JSON object: {error}", bad_rows)
 
-    return _pairs_from_table(rows(), path, langs, bad_rows, columns)
+
+def _tsv_rows(path: Path, bad_rows: BadRows) -> Rows:
+    for number, line in enumerate(iter_lines(path, bad_rows), 1):
+        yield number, line.split("\t")
+
+
+def _csv_rows(path: Path, bad_rows: BadRows) -> Rows:
+    """Yield the rows of a file with , ; or tab between cells; UserError if it is no CSV."""
+    lines, number = iter_lines(path, bad_rows), 1
+    try:
+        first = next(lines, "")
+        widths = {mark: len(next(csv.reader([first], delimiter=mark))) for mark in DELIMITERS}
+        text = (f"{line}\n" for line in itertools.chain([first], lines))
+        reader = csv.reader(text, delimiter=max(widths, key=widths.__getitem__))
+        for row in reader:
+            if row:  # and no empty line
+                yield number, row
+            number = reader.line_num + 1  # that the next row begins with
+    except csv.Error as error:
+        raise UserError(
+            f"{path}, line {number}: expected CSV: {error}; is a quotation mark left open?"
+        ) from error
 
 
 def _pairs_from_table(
-    rows: Iterator[tuple[int, Sequence[str]]], path: Path, langs: Direction,
-    bad_rows: BadRows, columns: Columns,
-) -> Pairs:  # fmt: skip
-    """Yield the pairs of (line, row) below a header; UserError if that names no two columns."""
+    rows: Rows, path: Path, langs: Direction, bad_rows: BadRows, columns: Columns
+) -> Pairs:
+    """Yield the pairs of the rows below a header; UserError if that names no two columns."""
     header = next(rows, (1, []))[1]
     found = find_columns(tuple(header), langs, columns)
     if found is None:
@@ -244,11 +236,11 @@ def _read_moses(paths: tuple[Path, Path], bad_rows: BadRows) -> Pairs:
         yield src, tgt
 
 
-def _read_tmx(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
+def _read_tmx(path: Path, langs: Direction) -> Pairs:
     """Read the segments of two languages in each unit of a translation memory, without mark-up.
 
     A unit that lacks one of the languages is skipped, as is the content of inline tags but `hi`.
-    Broken XML is a UserError; there are no bad rows and no columns.
+    Broken XML is a UserError.
     """
     with open_binary(path) as file:
         try:
@@ -294,7 +286,7 @@ def _text(element: ET.Element) -> str:
     return text
 
 
-def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
+def _hub_records(spec: str) -> Records:
     """Read `hub:NAME[:CONFIG[:SPLIT]]`, streamed; NAME may be a folder. UserError if that fails."""
     import datasets  # takes half a second
 
@@ -305,14 +297,14 @@ def _read_hub(spec: str, langs: Direction, bad_rows: BadRows, columns: Columns) 
         records = datasets.load_dataset(
             name, config or None, split=split or "train", streaming=True
         )
-        numbered = ((f"{spec}, row {n}", record) for n, record in enumerate(records, 1))
-        yield from _pairs_from_records(numbered, langs, bad_rows, columns)
+        for number, record in enumerate(records, 1):
+            yield f"{spec}, row {number}", record
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         raise UserError(f"expected a hub data set {spec}: {error}") from error
 
 
-def _parquet_records(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield ("FILE, row N", row); UserError, saying what was `expected`, if no Parquet file."""
+def _parquet_records(path: Path, expected: str = "Parquet") -> Records:
+    """Yield the rows of a Parquet file; UserError, saying what was `expected`, if it is none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -328,21 +320,6 @@ def _parquet_records(path: Path, expected: str) -> Iterator[tuple[str, dict[str,
             raise UserError(f"expected {expected} in {path}: {error}") from error
 
 
-def _read_parquet(path: Path, langs: Direction, bad_rows: BadRows, columns: Columns) -> Pairs:
-    return _pairs_from_records(_parquet_records(path, "Parquet"), langs, bad_rows, columns)
-
-
-Reader = Callable[[Path, Direction, BadRows, Columns], Pairs]
-READERS: Mapping[str, Reader] = {
-    ".parquet": _read_parquet,
-    ".jsonl": _read_json_lines,
-    ".json": _read_json_lines,
-    ".tsv": _read_tsv,
-    ".csv": _read_csv,
-    ".tmx": _read_tmx,
-}
-
-
 def read_pairs(
     spec: str, src_lang: str, tgt_lang: str, bad_rows: BadRows = None,
     config: ColumnConfig = DEFAULT_COLUMNS,
@@ -353,17 +330,26 @@ def read_pairs(
     `corpus`), each also gzipped, or `hub:NAME[:CONFIG[:SPLIT]]`. With a list `bad_rows`, a row that
     is no pair is skipped and noted there. `config` may name columns or exchange swapped sides.
     """
-    langs = (src_lang, tgt_lang)
+    langs, path = (src_lang, tgt_lang), Path(spec)
+    wanted = (langs, bad_rows, config.columns)
     suffix = Path(spec.removesuffix(".gz")).suffix
     if spec.startswith(HUB):
-        pairs = _read_hub(spec, langs, bad_rows, config.columns)
-    elif suffix in READERS:
-        pairs = READERS[suffix](Path(spec), langs, bad_rows, config.columns)
+        pairs = _pairs_from_records(_hub_records(spec), *wanted)
+    elif suffix == ".parquet":
+        pairs = _pairs_from_records(_parquet_records(path), *wanted)
+    elif suffix in (".jsonl", ".json"):
+        pairs = _pairs_from_records(_json_records(path, bad_rows), *wanted)
+    elif suffix == ".tsv":
+        pairs = _pairs_from_table(_tsv_rows(path, bad_rows), path, *wanted)
+    elif suffix == ".csv":
+        pairs = _pairs_from_table(_csv_rows(path, bad_rows), path, *wanted)
+    elif suffix == ".tmx":
+        pairs = _read_tmx(path, langs)
     elif files := moses_files(spec, langs):
         pairs = _read_moses(files, bad_rows)
     else:
         raise UserError(
-            f"expected a corpus ({', '.join(READERS)}, each also .gz, a Moses pair "
+            f"expected a corpus ({', '.join(SUFFIXES)}, each also .gz, a Moses pair "
             f"corpus.{src_lang},corpus.{tgt_lang}, or hub:NAME:CONFIG), got {spec!r}"
         )
     return exchange_if_swapped(pairs, langs) if config.swap else pairs

@@ -20,22 +20,7 @@ from transformer.corpus.prepared import PreparedCorpus
 
 PREFETCH = 4  # micro-batches that each worker process makes ahead
 MAX_WORKERS = 12  # worker processes of a GPU
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Step:
-    """The micro-batches of one process in an optimiser step, with a random seed for each."""
-
-    batches: list[Batch]
-    seeds: list[int]
-
-    @property
-    def n_source(self) -> int:
-        return sum(batch.n_source for batch in self.batches)
-
-    @property
-    def n_target(self) -> int:
-        return sum(batch.n_target for batch in self.batches)
+Step = list[tuple[Batch, int]]  # one process's micro-batches of a step, each with a random seed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,5 +98,4 @@ def load_steps(
     )
     loaded = iter(loader)
     for step in steps:
-        own = [next(loaded).to(device) for _ in step]
-        yield Step(own, [batches.seed(number) for number in step])
+        yield [(next(loaded).to(device), batches.seed(number)) for number in step]

@@ -108,7 +108,8 @@ class Trainer:
         """Train for the rest of the epoch; return why training stops, or None to continue."""
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
-                self.accelerator, step.n_source, step.n_target,
+                self.accelerator,
+                sum(batch.n_source for batch, _ in step), sum(batch.n_target for batch, _ in step),
                 (time.monotonic() - self._started) / self.world_size, bool(stop.reason),
             )  # fmt: skip
             self.state = dataclasses.replace(self.state, seconds=seconds)
@@ -158,9 +159,9 @@ class Trainer:
         """
         total = torch.zeros((), device=self.device)
         scale = self.world_size / n_target  # gradients are averaged over the processes
-        for i, (batch, seed) in enumerate(zip(step.batches, step.seeds, strict=True)):
+        for i, (batch, seed) in enumerate(step, 1):
             torch.manual_seed(seed)
-            last = i == len(step.batches) - 1
+            last = i == len(step)
             sync = contextlib.nullcontext() if last else self.accelerator.no_sync(self.loss_model)
             with sync, runtime.attention_kernel(self.device, self.accelerator.mixed_precision):
                 loss = self.loss_model(batch.src, batch.tgt_in, batch.tgt_out, batch.real)

@@ -44,12 +44,12 @@ def environment() -> str:
     cpuinfo = Path("/proc/cpuinfo")  # only Linux has it
     known = cpu_extensions(cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else "")
     machine = this_machine()
-    versions = [f"torch {machine.torch}"]
+    versions = [f"torch {machine['torch']}"]
     for name in LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions.append(f"{name} {importlib.metadata.version(name)}")
     return (
-        f"{machine.processor} ({' '.join(known) or 'instructions unknown'}), {os.cpu_count()} "
-        f"cores, load {os.getloadavg()[0]:.2f}; {', '.join(versions)}, commit {machine.commit}, "
-        f"{machine.date}"
+        f"{machine['processor']} ({' '.join(known) or 'instructions unknown'}), {os.cpu_count()} "
+        f"cores, load {os.getloadavg()[0]:.2f}; {', '.join(versions)}, commit {machine['commit']}, "
+        f"{machine['date']}"
     )

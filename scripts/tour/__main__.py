@@ -36,7 +36,7 @@ def cached(path: Path, name: str, settings: Any, compute: Callable[[], Any]) -> 
     records = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     settings = json.loads(json.dumps([FORMAT, settings]))
     if records.get(name, {}).get("settings") != settings:
-        record = {"settings": settings, "machine": dataclasses.asdict(machine("cpu"))}
+        record = {"settings": settings, "machine": machine("cpu")}
         records[name] = json.loads(json.dumps({**record, "result": compute()}))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(records, indent=1) + "\n")

@@ -66,7 +66,7 @@ def test_some_sentences_are_drawn_and_those_with_faults_are_shown() -> None:
     assert lines == sorted({*lines})
     assert len(lines) == N_EXAMPLES < len(SOURCES) * 30
     assert found.faulty["empty"][0].line == 2
-    assert found.faults.empty >= len(found.faulty["empty"])
+    assert found.faults["empty"] >= len(found.faulty["empty"])
 
 
 def test_the_worst_sentences_come_first() -> None:

@@ -9,6 +9,7 @@ import torch
 from tests.training.runs import MODEL, Pairs, Start
 from transformer.checkpoint.locate import read_metrics
 from transformer.text.tokenizer import Tokenizer
+from transformer.training.loader import Step
 from transformer.translation.translator import Translator
 
 pytestmark = [
@@ -22,18 +23,22 @@ def losses(folder: Path) -> list[float]:
     return [record["loss"] for record in read_metrics(folder) if record["event"] == "train"]
 
 
+def n_target(step: Step) -> int:
+    return sum(batch.n_target for batch, _ in step)
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_no_step_waits_for_the_device(start: Start, tmp_path: Path, optimizer: str) -> None:
     trainer = start(tmp_path, max_steps=9, optimizer=optimizer, precision="bfloat16")
     steps = trainer._steps()
     first, second = next(steps), next(steps)
-    trainer.forward_backward(first, first.n_target)
+    trainer.forward_backward(first, n_target(first))
     trainer.optimizer_step()  # makes the optimiser's state
     torch.cuda.synchronize()
     with warnings.catch_warnings(action="ignore"):  # that this mode does not see everything
         torch.cuda.set_sync_debug_mode("error")
     try:
-        trainer.forward_backward(second, second.n_target)
+        trainer.forward_backward(second, n_target(second))
         trainer.optimizer_step()
     finally:
         torch.cuda.set_sync_debug_mode("default")

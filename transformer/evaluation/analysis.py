@@ -19,7 +19,8 @@ from transformer.evaluation.metrics import (
 )
 from transformer.translation.quality_checks import find_issues
 
-COUNTED_FAULTS = ("empty", "copied source", "repetition")  # faults, in the order of FaultCounts
+# The faults that are counted: the name of the number in a report, the code of `find_issues`.
+COUNTED_FAULTS = {"empty": "empty", "copies": "copied source", "repetitions": "repetition"}
 SEED = 1  # of the sentences drawn at random
 N_EXAMPLES = 20  # sentences of a list
 LENGTH_BUCKETS = (5, 10, 20, 40)  # words of the longest source of each; one more has no limit
@@ -88,15 +89,6 @@ class SentenceResult:
     gain: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FaultCounts:
-    """Numbers of outputs that are empty, copy their source, repeat themselves (`find_issues`)."""
-
-    empty: int
-    copies: int
-    repetitions: int
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
     """A system against a baseline: the metrics, and what changed in sentence chrF.
@@ -118,8 +110,9 @@ class SetReport:
 
     Lengths are in words. `length_ratio` is output over reference, `length_ratios` the histogram of
     the function of this name. `commands` print the same scores, `sampled` sentences are drawn at
-    random, always the same, `faulty` are the first with each fault. `invented` is the number of
-    output words per 1,000 that no training text has; None if the training text is not known.
+    random, always the same, `faulty` are the first with each fault, of which `faults` has the
+    numbers. `invented` is the number of output words per 1,000 that no training text has; None if
+    the training text is not known.
     """
 
     name: str
@@ -129,7 +122,7 @@ class SetReport:
     scores: tuple[Score, ...]
     commands: tuple[str, ...]
     buckets: tuple[Bucket, ...]
-    faults: FaultCounts
+    faults: dict[str, int]
     length_ratio: float
     length_ratios: tuple[int, ...]
     worst: tuple[SentenceResult, ...]
@@ -172,7 +165,7 @@ def analyse(
         scores=scores(hypotheses, references, n_bootstrap),
         commands=test_set.sacrebleu_commands(),
         buckets=score_by_length(test_set, n_bootstrap),
-        faults=FaultCounts(*(len(faulty[code]) for code in COUNTED_FAULTS)),
+        faults={name: len(faulty[code]) for name, code in COUNTED_FAULTS.items()},
         length_ratio=n_output / max(n_reference, 1),
         length_ratios=length_ratios(hypotheses, references),
         worst=examples(by_chrf),
@@ -237,7 +230,7 @@ def length_ratios(hypotheses: Sequence[str], references: Sequence[str]) -> tuple
 
 def fault_indices(sources: Sequence[str], hypotheses: Sequence[str]) -> dict[str, list[int]]:
     """Return the indices of the outputs with each fault of COUNTED_FAULTS, by its code."""
-    indices: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS}
+    indices: dict[str, list[int]] = {code: [] for code in COUNTED_FAULTS.values()}
     for i, pair in enumerate(zip(sources, hypotheses, strict=True)):
         for code in {fault.code for fault in find_issues(*pair)} & indices.keys():
             indices[code].append(i)

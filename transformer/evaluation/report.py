@@ -52,23 +52,11 @@ svg { height: auto; max-width: 100%; }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Machine:
-    """Where and when an evaluation ran; `commit` is that of this software, if known."""
-
-    date: str
-    device: str
-    processor: str
-    threads: int
-    torch: str
-    python: str
-    commit: str | None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """One system on all its test sets; `decode` is None where a file was scored.
 
-    `model` is the name of a checkpoint or file, `path` its place, `format` the version of a report.
+    `model` is the name of a checkpoint or file, `path` its place, `format` the version of a report,
+    `machine` what the function of this name returned.
     """
 
     format: int = FORMAT
@@ -77,22 +65,22 @@ class Report:
     src_lang: str
     tgt_lang: str
     decode: DecodeConfig | None
-    machine: Machine
+    machine: Mapping[str, Any]
     sets: tuple[SetReport, ...]
     guard: bool = False  # whether faulty translations were tried again
 
 
-def machine(device: str = "none") -> Machine:
-    """Describe the machine of this process, the `device` used and the version of this software."""
-    return Machine(
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        device=device,
-        processor=_processor(device),
-        threads=torch.get_num_threads(),
-        torch=torch.__version__,
-        python=platform.python_version(),
-        commit=_commit(),
-    )
+def machine(device: str = "none") -> dict[str, Any]:
+    """Describe this machine, the `device` used, and the `commit` of this software or None."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "device": device,
+        "processor": _processor(device),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "commit": _commit(),
+    }
 
 
 def _processor(device: str) -> str:
@@ -233,14 +221,13 @@ def _set_section(test_set: SetReport, report: Report, figures: Mapping[str, str]
 
 
 def _count_rows(test_set: SetReport) -> list[tuple[str, str]]:
-    faults = test_set.faults
     rows = [
         ("sentences", f"{test_set.sentences}"),
         ("words of the source", f"{test_set.source_words}"),
         ("length, output over reference", f"{test_set.length_ratio:.3f}"),
-        ("empty outputs", f"{faults.empty}"),
-        ("outputs that copy their source", f"{faults.copies}"),
-        ("outputs that repeat themselves", f"{faults.repetitions}"),
+        ("empty outputs", f"{test_set.faults['empty']}"),
+        ("outputs that copy their source", f"{test_set.faults['copies']}"),
+        ("outputs that repeat themselves", f"{test_set.faults['repetitions']}"),
     ]
     if test_set.invented is not None:
         rows.append(("invented words in 1,000", f"{test_set.invented:.1f}"))
@@ -347,8 +334,8 @@ def _metadata_rows(report: Report) -> list[tuple[str, str]]:
         rows.append(("decoding", ", ".join(f"{name} {value}" for name, value in decode)))
         rows.append(("guard", "on" if report.guard else "off"))
     rows += [(test_set.name, test_set.spec) for test_set in report.sets]
-    machine = dataclasses.asdict(report.machine)
-    return rows + [(name, str(value)) for name, value in machine.items() if value is not None]
+    machine = report.machine.items()
+    return rows + [(name, str(value)) for name, value in machine if value is not None]
 
 
 def _difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Settings that are saved only where they are on, so that older runs without them can resume.
 LATER_SETTINGS = (
-    *NOISE_FIELDS, "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
+    *NOISE_FIELDS, "init", "both", "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
     "pad_multiple",
 )  # fmt: skip
 PAPER_SCHEDULE = ("schedule", "paper")  # for the same reason not saved; other schedules are
@@ -356,14 +356,13 @@ def _run_settings(
     `chosen` are the resolved settings. The pairs kept from each source are among them, to notice
     that a file has changed.
     """
-    settings: dict[str, Any] = {"train": [*request.train], "dev": [*request.dev]}
-    settings["src_lang"], settings["tgt_lang"] = request.langs
-    if request.init:
-        settings["init"] = str(request.init)
-    if request.both:
-        settings["both"] = True
-    settings["pairs kept"] = [pairs for pairs, _ in data.sizes]
-    settings["vocabulary"] = hashlib.sha256(data.tokenizer.model).hexdigest()[:16]
+    settings: dict[str, Any] = {
+        "train": [*request.train], "dev": [*request.dev],
+        "src_lang": request.langs[0], "tgt_lang": request.langs[1],
+        "init": str(request.init or ""), "both": request.both,
+        "pairs kept": [pairs for pairs, _ in data.sizes],
+        "vocabulary": hashlib.sha256(data.tokenizer.model).hexdigest()[:16],
+    }  # fmt: skip
     for config in (model, request.corpus, chosen):
         settings |= dataclasses.asdict(config)
     settings["columns"] = [*request.corpus.columns]  # as JSON gives them back

@@ -167,10 +167,9 @@ def run(args: argparse.Namespace) -> None:
     if args.prepare_only:
         return prepare_only(request)
     if args.fine_tune:
-        from transformer.training.fine_tune import FineTuneRequest, fine_tune
+        from transformer.training.fine_tune import fine_tune
 
-        more = {"mix": tuple(args.mix), "general": tuple(args.general_dev)}
-        result = fine_tune(FineTuneRequest(run=request, **more))
+        result = fine_tune(request, args.mix, args.general_dev)
     else:
         result = train(request)
     if result.stop_reason is StopReason.SIGNAL:

@@ -45,30 +45,21 @@ MIN_GAIN = 2 / 3  # fraction of the largest BLEU gain on own text that the chose
 EVAL_BATCH_TOKENS = 8192
 SAVED_BYTES = 40  # a parameter: `last` twice with its moments, `best` twice, in float32
 DISK_SPEED = 2e8  # bytes a second, checksums counted; a guess
-Scores = Mapping[str, float]  # BLEU by set
 logger = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class FineTuneRequest:
-    """A run that trains a finished model on the user's own text; the same request resumes it.
-
-    `mix` are sources of general text, sampled by their weights; a source without a weight yields
-    about as many pairs as the own text. `general` are the development sets that measure forgetting.
-    """
-
-    run: TrainRequest
-    mix: tuple[str, ...] = ()
-    general: tuple[str, ...] = ()
-
-
-def fine_tune(request: FineTuneRequest) -> TrainResult:
+def fine_tune(
+    run: TrainRequest, mix: Sequence[str] = (), general: Sequence[str] = ()
+) -> TrainResult:
     """Train, interpolate between old and new weights, and write the scores to the model card.
 
+    `run` trains a finished model on the user's own text; the same arguments resume it. `mix` are
+    sources of general text, sampled by their weights; a source without a weight yields about as
+    many pairs as the own text. `general` are the development sets that measure forgetting.
     `max_minutes` bounds all of it but the report of the test sets. Raises UserError for a run
     without `init`, for fewer than 20 pairs of own text, and where `train` does.
     """
-    started, run = time.monotonic(), request.run
+    started = time.monotonic()
     if run.init is None:
         raise UserError("expected a checkpoint to begin with, got none: name it with --fine-tune")
     directions = read_config(find_checkpoint(run.init))[1]
@@ -80,20 +71,18 @@ def fine_tune(request: FineTuneRequest) -> TrainResult:
         raise UserError(f"expected at least {MIN_PAIRS} pairs of own text, got {len(own)}")
     if not run.dev:
         run = dataclasses.replace(run, dev=(_write_held_out(own, run),))
-    mixed = [_weighted_source(spec, len(own), run) for spec in request.mix]
+    mixed = [_weighted_source(spec, len(own), run) for spec in mix]
     result = train(
         dataclasses.replace(
-            run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *request.general),
+            run, train=(*run.train, *mixed), test=(), held_out=(*run.test, *general),
             max_dev_pairs=MAX_VALIDATED,
         ),
-        functools.partial(_score_before, request, run, started),
+        functools.partial(_score_before, run, general, started),
     )  # fmt: skip
     if result.stop_reason is StopReason.SIGNAL or not is_main_process():
         return result
-    _finish(request, run, result)
-    if not run.test:
-        return result
-    return evaluate_best(run, result, compare=str(run.init))
+    _finish(run, general, result)
+    return evaluate_best(run, result, compare=str(run.init)) if run.test else result
 
 
 def _announcement(run: TrainRequest) -> str:
@@ -109,12 +98,12 @@ def _announcement(run: TrainRequest) -> str:
     return f"fine-tuning: {limit}{'; then the report of --test' if run.test else ''}"
 
 
-def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -> float:
+def _score_before(run: TrainRequest, general: Sequence[str], started: float) -> float:
     """Score the model before training; return the seconds that are not for training.
 
     They are those since `started` (time.monotonic), and an estimate of the scoring and saving after
-    training. The outcome file keeps both, so that a resumed run has the same limit. `run` is that
-    of the request with the model's directions and development pairs.
+    training. The outcome file keeps both, so that a resumed run has the same limit. `run` has the
+    model's directions and development pairs.
     """
     path = run.output / OUTCOME
     if path.exists():
@@ -122,7 +111,7 @@ def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -
     before = weights.load(run.init or LAST)
     scores: dict[str, float] = {}
     seconds: list[float] = []  # of the own text and the general text
-    for name, pairs in _validations(request, run, before).items():
+    for name, pairs in _validations(run, general, before).items():
         since = time.monotonic()
         scores |= _scores(before.model, name, pairs)
         seconds.append(time.monotonic() - since)
@@ -145,11 +134,11 @@ def _score_before(request: FineTuneRequest, run: TrainRequest, started: float) -
 
 
 def _validations(
-    request: FineTuneRequest, run: TrainRequest, model: Checkpoint
+    run: TrainRequest, general: Sequence[str], model: Checkpoint
 ) -> dict[str, Validation]:
     """Return what BLEU is measured on: `own` (`run.dev`), any `general`, tokenised for `model`."""
     config = dataclasses.replace(run.config, batch_tokens=EVAL_BATCH_TOKENS, eval_pairs=MAX_SCORED)
-    sets = {"own": run.dev, "general": request.general}
+    sets = {"own": run.dev, "general": general}
     return {
         name: Validation(
             [p for spec in specs for p in read_pairs(spec, *run.langs, config=run.corpus)]
@@ -203,7 +192,7 @@ def _weighted_source(spec: str, n_own: int, run: TrainRequest) -> str:
     return f"{spec}@{max(0.001, min(1.0, n_own / max(1, n_general))):.3g}"
 
 
-def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) -> None:
+def _finish(run: TrainRequest, general: Sequence[str], result: TrainResult) -> None:
     """Save the best interpolation as BEST, BLEU in card and OUTCOME, once for `result`'s step."""
     path = run.output / OUTCOME
     outcome = read_json(path)
@@ -212,7 +201,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     after = weights.load(run.output / LAST)
     before = weights.load(run.init or LAST)
     start = initialize.initial_weights(before, after.tokenizer, after.model.config)
-    sets = _validations(request, run, after)
+    sets = _validations(run, general, after)
     end = {name: tensor.clone() for name, tensor in after.model.state_dict().items()}
 
     results: dict[float, dict[str, float]] = {0.0: outcome["before"]}
@@ -240,7 +229,7 @@ def _finish(request: FineTuneRequest, run: TrainRequest, result: TrainResult) ->
     logger.info("BLEU before and after: %s; %s", line, run.output / BEST)
 
 
-def choose_share(results: Mapping[float, Scores]) -> float:
+def choose_share(results: Mapping[float, Mapping[str, float]]) -> float:
     """Return the smallest of SHARES with at least MIN_GAIN of the largest gain in `own` BLEU.
 
     `results` has the BLEU of each share by set; gains are over share 0. If none improves BLEU on

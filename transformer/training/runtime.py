@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,22 +131,23 @@ def enlarge_kernel_cache() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
 
 
-class StopRequest:
-    """A context whose `reason` is "", then "SIGINT" or "SIGTERM"; a second one acts as usual."""
+@contextlib.contextmanager
+def collect_signals() -> Iterator[list[str]]:
+    """Yield a list to which "SIGINT" or "SIGTERM" is added when it comes; again, it acts as usual.
 
-    def __init__(self) -> None:
-        self.reason = ""
-        self._before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    The handlers are as before when the block ends.
+    """
+    names: list[str] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def __enter__(self) -> "StopRequest":
-        for number in self._before:
-            signal.signal(number, self._handle)
-        return self
+    def handle(number: int, frame: object) -> None:
+        names.append(signal.Signals(number).name)
+        signal.signal(number, before[signal.Signals(number)])
 
-    def _handle(self, number: int, frame: Any) -> None:
-        self.reason = signal.Signals(number).name
-        signal.signal(number, self._before[signal.Signals(number)])
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
+    try:
+        for number in before:
+            signal.signal(number, handle)
+        yield names
+    finally:
+        for number, handler in before.items():
             signal.signal(number, handler)

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 # Settings that are saved only where they are on, so that older runs without them can resume.
 LATER_SETTINGS = (
-    *NOISE_FIELDS, "init", "both", "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio", "cooldown_ratio",
-    "pad_multiple",
+    *NOISE_FIELDS, "init", "both", "learning_rate", "skip_bad", "columns", "swap", "warmup_ratio",
+    "cooldown_ratio", "pad_multiple",
 )  # fmt: skip
 PAPER_SCHEDULE = ("schedule", "paper")  # for the same reason not saved; other schedules are
 MIN_TRAINING = 1 / 4  # of the time limit, however long preparing and measuring take

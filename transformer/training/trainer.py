@@ -87,10 +87,10 @@ class Trainer:
             self._save_last()  # to fail now, not after an hour, if the folder cannot be written
         self.reporter.start()
         self._started = time.monotonic() - self.state.seconds
-        with runtime.StopRequest() as stop:
+        with runtime.collect_signals() as signals:
             reason = run.limit_reached(self.state, self.config)
             while reason is None:
-                reason = self._epoch(stop)
+                reason = self._epoch(signals)
         if not self.state.finished:
             self._save_last()
             if reason is not StopReason.SIGNAL:
@@ -99,18 +99,18 @@ class Trainer:
         self.accelerator.wait_for_everyone()
         why = reason.describe(self.config)
         if reason is StopReason.SIGNAL:
-            self.stop_signal = stop.reason
-            why = f"stopped by {stop.reason or 'a signal to another process'}"
+            self.stop_signal = signals[-1] if signals else ""
+            why = f"stopped by {self.stop_signal or 'a signal to another process'}"
         logger.info("%s, at step %d", why, self.state.step)
         return reason
 
-    def _epoch(self, stop: runtime.StopRequest) -> StopReason | None:
+    def _epoch(self, signals: Sequence[str]) -> StopReason | None:
         """Train for the rest of the epoch; return why training stops, or None to continue."""
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
                 self.accelerator,
                 sum(batch.n_source for batch, _ in step), sum(batch.n_target for batch, _ in step),
-                (time.monotonic() - self._started) / self.world_size, bool(stop.reason),
+                (time.monotonic() - self._started) / self.world_size, bool(signals),
             )  # fmt: skip
             self.state = dataclasses.replace(self.state, seconds=seconds)
             if stops:

@@ -20,14 +20,7 @@ from scripts.corpus.back_translate import find_files
 from transformer.command import Parser, run_command
 from transformer.config import SentencePair, UserError
 from transformer.corpus.cleaning import normalize
-from transformer.corpus.readers import (
-    TEXT_SUFFIXES,
-    iter_lines,
-    read_pairs,
-    read_texts,
-    tsv_path,
-    write_tsv,
-)
+from transformer.corpus.readers import TEXT_SUFFIXES, iter_lines, read_pairs, read_texts, write_tsv
 from transformer.text import spelling
 
 PAIR_ENDINGS = (".tsv", ".parquet", ".gz")
@@ -124,8 +117,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--fewer-than", type=int, default=50, metavar="N", help="in the pairs (default: 50)")
     add("--at-least", type=int, default=5, metavar="N", help="in the text (default: 5)")
     add("--agree", type=int, default=2, metavar="N", help="dictionaries (default: 2)")
-    add("--output", required=True, type=tsv_path, metavar="FILE.tsv", help="the glossary to write")
-    return run_command(lambda: write_glossary(flags.parse_args(argv)), "rare_terms")
+    add("--output", required=True, type=Path, metavar="FILE.tsv", help="the glossary to write")
+    args = flags.parse_args(argv)
+    if args.output.suffix != ".tsv":
+        flags.error(f"argument --output: expected a name that ends in .tsv, got {args.output}")
+    return run_command(lambda: write_glossary(args), "rare_terms")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ A row that is no pair raises a BadRowError; given a list `bad_rows`, the reader 
 appends to the list what is wrong with it.
 """
 
-import argparse
 import codecs
 import contextlib
 import csv
@@ -365,13 +364,6 @@ def read_texts(path: Path) -> Iterator[str]:
         if not isinstance(record.get("text"), str):
             raise UserError(f"expected {expected} in {path}, got {', '.join(record)}")
         yield SURROGATE.sub("\ufffd", record["text"])
-
-
-def tsv_path(name: str) -> Path:
-    """Parse a flag that names a .tsv file to write; ArgumentTypeError for another suffix."""
-    if not name.endswith(".tsv"):
-        raise argparse.ArgumentTypeError(f"expected a name that ends in .tsv, got {name}")
-    return Path(name)
 
 
 def format_tsv(langs: Direction, pairs: Iterable[SentencePair]) -> str:

@@ -108,8 +108,8 @@ def scores(
         mean, margin = float(result._mean), float(result._ci)
         low, high = max(0.0, mean - margin), min(MAXIMA[name], mean + margin)
         interval = (low, high) if n_bootstrap > 1 else (None, None)
-        signature = str(metric.get_signature())
-        results.append(Score(result.name, float(result.score), *interval, signature))
+        value, signature = float(result.score), str(metric.get_signature())
+        results.append(Score(result.name, value, interval[0], interval[1], signature))
     return tuple(results)
 
 

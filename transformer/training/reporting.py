@@ -278,6 +278,6 @@ class Reporter:
             state = dataclasses.replace(state, stale=single.stale)  # patience stays used up
         if not self.validation and self.accelerator.is_main_process:
             folder.save(BEST, averaged.state_dict(), state)
-        metric = "BLEU" if self.validation.has_translations else "loss"
+        metric = "BLEU" if any(self.validation.to_translate.values()) else "loss"
         logger.info("kept in %s: %s", folder.path / BEST, describe_best(single, state, metric))
         return dataclasses.replace(state, finished=True)

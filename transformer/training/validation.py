@@ -43,11 +43,6 @@ class Validation:
     def __bool__(self) -> bool:
         return bool(self.pairs)
 
-    @property
-    def has_translations(self) -> bool:
-        """Whether `scores` returns BLEU: some pairs are translated."""
-        return any(self.to_translate.values())
-
     @torch.inference_mode()
     def loss(self, model: Transformer) -> float:
         """Return the loss in nats a target token, without label smoothing.

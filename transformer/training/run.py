@@ -21,14 +21,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.locate import (
-    METRICS,
-    TRAINING_STATE,
-    TRAINING_VALUES,
-    read_json,
-    read_metrics,
-)
 from transformer.checkpoint.tensors import weight_shapes
 from transformer.config import Direction, ModelConfig, TrainConfig, UserError
 from transformer.corpus.prepared import PreparedCorpus
@@ -42,7 +36,7 @@ MUTABLE_SETTINGS = (
     "max_steps", "max_epochs", "max_minutes", "cooldown", "patience",
     "save_every", "log_every", "track", "report_to", "loader_workers", "threads",
 )  # fmt: skip
-LATER_FIELDS = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
+LATER_FIELDS: dict[str, Any] = {"warmup": 0, "fall": 0, "end": 0, "limits": "", "probed": 0.0}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,8 +77,8 @@ class TrainingState:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the state saved in a checkpoint; anything else is a UserError."""
-        path = folder / TRAINING_VALUES
-        values = {**LATER_FIELDS, **read_json(path)}  # states of older versions lack LATER_FIELDS
+        path = folder / locate.TRAINING_VALUES
+        values = LATER_FIELDS | locate.read_json(path)  # states of older versions lack the former
         kinds: dict[str, Any] = {
             field.name: type(field.default) for field in dataclasses.fields(cls)
         }
@@ -186,7 +180,7 @@ def check_same_run(folder: Path, settings: Mapping[str, Any]) -> None:
             )
         folder.mkdir(parents=True, exist_ok=True)
         return write_text(path, json.dumps(dict(settings), indent=2) + "\n")
-    before = read_json(path)
+    before = locate.read_json(path)
     changes = [
         f"{name} was {before.get(name)!r} and is {settings.get(name)!r}"
         for name in sorted({*before, *settings} - {*MUTABLE_SETTINGS})
@@ -276,7 +270,7 @@ class RunFolder:
             raise UserError(f"expected the model and the vocabulary of this run in {folder}")
         weights, state = loaded.model.state_dict(), TrainingState.read(loaded.folder)
         is_last = loaded.folder.name in (LAST, f".{LAST}.old")
-        if not (is_last or (loaded.folder / TRAINING_STATE).exists()):
+        if not (is_last or (loaded.folder / locate.TRAINING_STATE).exists()):
             return weights, state, {}
         shapes = [
             (f"{kind}.{name}", shape)
@@ -298,11 +292,11 @@ class RunFolder:
 
     def truncate_metrics(self, step: int) -> None:
         """Drop the records after `step`, from which the run resumes: it repeats those steps."""
-        if not (self.path / METRICS).exists():
+        if not (self.path / locate.METRICS).exists():
             return
-        kept = [record for record in read_metrics(self.path) if record["step"] <= step]
+        kept = [record for record in locate.read_metrics(self.path) if record["step"] <= step]
         text = "".join(json.dumps(record) + "\n" for record in kept)
-        write_text(self.path / METRICS, text)
+        write_text(self.path / locate.METRICS, text)
 
     def save_step(self, weights: Mapping[str, Tensor], state: TrainingState) -> None:
         """Save the weights of this step for averaging; delete all but the last few of these."""

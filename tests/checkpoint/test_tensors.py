@@ -19,9 +19,9 @@ from safetensors.torch import load, save_file
 
 from transformer.checkpoint.tensors import (
     SCALE_SUFFIX,
+    StoredTensor,
     quantize_rows,
     read_tensors,
-    read_weights,
     weight_shapes,
 )
 from transformer.config import ModelConfig, UserError
@@ -35,6 +35,10 @@ SMALL = ModelConfig(
 def weights_of(config: ModelConfig = SMALL) -> dict[str, torch.Tensor]:
     torch.manual_seed(3)
     return {name: torch.randn(shape) for name, shape in weight_shapes(config)}
+
+
+def read_weights(path: Path, config: ModelConfig = SMALL) -> dict[str, StoredTensor]:
+    return read_tensors(path, [*weight_shapes(config)])
 
 
 def raw_file(path: Path, header: Any, body: bytes = b"") -> Path:
@@ -185,7 +189,7 @@ def test_a_tensor_too_many_or_of_another_name_or_type_is_one_line(tmp_path: Path
         (weights | scaled, "a scale for each row of embedding.weight"),
     ):
         save_file(tensors, tmp_path / "a")
-        assert message in refusal(lambda: read_weights(tmp_path / "a", SMALL))
+        assert message in refusal(lambda: read_weights(tmp_path / "a"))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
@@ -196,10 +200,10 @@ def test_weights_that_are_not_finite_are_one_line(
     weights, name = weights_of(), "decoder.0.feed_forward.contract.weight"
     weights[name] = torch.full((4, 6), torch.finfo(dtype).max, dtype=dtype)
     save_file(weights, tmp_path / "a")
-    assert read_weights(tmp_path / "a", SMALL).keys() == weights.keys()
+    assert read_weights(tmp_path / "a").keys() == weights.keys()
     weights[name][-1, 3] = value
     save_file(weights, tmp_path / "a")
-    line = refusal(lambda: read_weights(tmp_path / "a", SMALL))
+    line = refusal(lambda: read_weights(tmp_path / "a"))
     assert f"got NaN or infinity in {name}" in line
 
 
@@ -210,7 +214,7 @@ def test_rows_of_int8_come_back_as_they_were_meant(tmp_path: Path) -> None:
     assert (np.abs(rows).max(1) == [127] * 5 + [0] + [127] * 7).all()
     stored = {name: torch.from_numpy(rows), name + SCALE_SUFFIX: torch.from_numpy(scale)}
     save_file(weights | stored, tmp_path / "a")
-    found = read_weights(tmp_path / "a", SMALL)
+    found = read_weights(tmp_path / "a")
     assert found.keys() == weights.keys()
     assert found[name].values.dtype == np.int8
     error = np.abs(found[name].float32() - weights[name].numpy())
@@ -220,4 +224,4 @@ def test_rows_of_int8_come_back_as_they_were_meant(tmp_path: Path) -> None:
     np.testing.assert_allclose(same, scale, rtol=1e-6)
     stored[name + SCALE_SUFFIX][2] = float("nan")
     save_file(weights | stored, tmp_path / "a")
-    assert f"infinity in {name}" in refusal(lambda: read_weights(tmp_path / "a", SMALL))
+    assert f"infinity in {name}" in refusal(lambda: read_weights(tmp_path / "a"))

@@ -9,9 +9,8 @@ import torch
 from torch.testing import assert_close
 
 from scripts import release
-from transformer.checkpoint import locate
 from transformer.checkpoint import weights as checkpoint
-from transformer.checkpoint.tensors import read_weights
+from transformer.checkpoint.tensors import open_checkpoint
 from transformer.config import ModelConfig, UserError
 from transformer.evaluation import selftest
 from transformer.model import Transformer
@@ -45,7 +44,7 @@ def test_a_model_of_both_directions_is_released_as_int8(
     assert release.main(["--storage", "int8", *paths[:2]]) == 0
     assert checkpoint.load(paths[1]).directions == both
     stored, again = (
-        read_weights(tmp_path / name / locate.WEIGHTS, opened.model.config)
+        dict(open_checkpoint(tmp_path / name).stored_weights())
         for name in ("small", "again")
         if name == "small" or release.main(["--storage", "int8", *paths[1:]]) == 0
     )

@@ -70,8 +70,13 @@ class LazyCheckpoint:
     directions: tuple[Direction, ...]
 
     def stored_weights(self) -> Iterable[tuple[str, StoredTensor]]:
-        """Return the weights by parameter name, as they are stored; UserError if damaged."""
-        return read_weights(self.folder / locate.WEIGHTS, self.config).items()
+        """Return the weights by parameter name, as they are stored.
+
+        UserError if they are damaged or do not fit the configuration: names and shapes are compared
+        before anything is allocated.
+        """
+        shapes = [*weight_shapes(self.config)]
+        return read_tensors(self.folder / locate.WEIGHTS, shapes).items()
 
 
 def open_checkpoint(folder: str | Path) -> LazyCheckpoint:
@@ -121,14 +126,6 @@ def weight_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield from norm(f"{layer}.feed_residual.norm")
         if config.norm == "pre":
             yield from norm(f"{stack}_norm")
-
-
-def read_weights(path: Path, config: ModelConfig) -> dict[str, StoredTensor]:
-    """Read the weights of a model by name; UserError unless they fit its configuration.
-
-    Names and shapes are compared before anything is allocated.
-    """
-    return read_tensors(path, [*weight_shapes(config)])
 
 
 @locate.retry_if_replaced

@@ -8,7 +8,7 @@ import email
 import re
 import textwrap
 from base64 import encodebytes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from email.header import Header, decode_header, make_header
 from email.message import Message
 from email.quoprimime import body_encode
@@ -17,12 +17,7 @@ from functools import partial
 from transformer.config import UserError
 from transformer.documents import html
 from transformer.documents.edits import TextEdits, Verbatim
-from transformer.documents.passages import (
-    InlineContent,
-    Options,
-    Parsed,
-    Unit,
-)
+from transformer.documents.passages import InlineContent, Options, Parsed
 
 WIDTH = 72  # characters of the lines of a paragraph that was broken
 BROKEN = 50  # characters that a line has at least where its sentence goes on in the next
@@ -32,7 +27,6 @@ _ITEM = re.compile(r"(?:[-+*•]|\d{1,3}[.)]) ")
 _SIGNATURE = re.compile(r"-- ?")
 _BLANK = re.compile(r"\r?\n\r?\n")
 _TYPE, _ENCODING = "Content-Type", "Content-Transfer-Encoding"
-_Edit = tuple[int, int, str]  # where it begins and ends, and what is written there
 
 
 def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
@@ -43,62 +37,53 @@ def parse(content: bytes | str, options: Options) -> Parsed[bytes]:
     if not {"from", "to", "subject", "date"} & {*map(str.lower, message.keys())}:
         raise UserError("expected an e-mail that begins with From:, To:, Subject: or Date:")
     newline = "\r\n" if "\r\n" in source else "\n"
-    raw = message["Subject"] or ""
-    subject = _parse_subject(raw, newline)
-    start = source.find(raw, re.search(r"(?mi)^subject:|\Z", source).end())  # type: ignore[union-attr]
-    units, edits = list[Unit](), list[Callable[[], Iterable[_Edit]]]()
-    if subject.units and start >= 0:
-        units += subject.units
-        edits.append(lambda: [(start, start + len(raw), subject.render())])
     forwarded = {id(inner) for part in message.walk() if part.get_content_maintype() == "message"
                  for inner in [*part.walk()][1:]}  # fmt: skip
-    place = 0
+    edits, stop = TextEdits(source), 0
     for part in message.walk():
-        place, header, body = _locate(part, source, place)
+        start, (body, stop) = stop, _locate(part, source, stop)
+        subject = part["Subject"] if part is message else None
+        header = _parse_header(source[start:body], subject or "", newline)
+        edits.units += header.units
         is_attached = part.get_content_disposition() == "attachment" or bool(part.get_filename())
         is_text = part.get_content_type() in ("text/plain", "text/html") and "\0" not in source
-        if is_text and not is_attached and id(part) not in forwarded:
-            decoded = part.get_payload(decode=True)
-            charset = part.get_content_charset("utf-8")
-            text = decoded.decode(charset) if isinstance(decoded, bytes) else ""
-            is_page = part.get_content_subtype() == "html"
-            parsed = html.parse(text, options) if is_page else _parse_plain(text)
-            units += parsed.units
-            edits.append(partial(_edits, part, source, header, body, newline, text, parsed.render))
-
-    def render() -> bytes:
-        parts, end = list[str](), 0
-        new = [edit for part_edits in edits for edit in part_edits()]
-        for start, stop, written in sorted(new, key=lambda edit: edit[:2]):
-            parts += [source[end:start], written]
-            end = stop
-        return "".join([*parts, source[end:]]).encode("latin-1")
-
-    return Parsed(units, render)
+        if not is_text or is_attached or id(part) in forwarded:
+            edits.replace(start, body, header.render)
+            continue
+        decoded = part.get_payload(decode=True)
+        charset = part.get_content_charset("utf-8")
+        text = decoded.decode(charset) if isinstance(decoded, bytes) else ""
+        is_page = part.get_content_subtype() == "html"
+        parsed = html.parse(text, options) if is_page else _parse_plain(text)
+        edits.units += parsed.units
+        renders = header.render, parsed.render
+        edits.replace(start, stop, partial(_render_part, part, newline, text, *renders))
+    parsed = edits.parsed()
+    return Parsed(parsed.units, lambda: parsed.render().encode("latin-1"))
 
 
-def _parse_subject(raw: str, newline: str) -> Parsed[str]:
-    """Parse the `raw` value of a Subject field, folded by `newline`; Re: and the like stay."""
-    subject = str(make_header(decode_header(raw)))
-    reply = _REPLY.match(subject)[0]  # type: ignore[index]
+def _parse_header(source: str, subject: str, newline: str) -> Parsed[str]:
+    """Parse a header with this `subject`, folded by `newline`, or none (""); Re: stays."""
+    decoded = str(make_header(decode_header(subject)))
+    reply = _REPLY.match(decoded)[0]  # type: ignore[index]
 
     def escape(text: str) -> str:
         text = reply + text
         is_ascii = text.isascii()
         return text if is_ascii else Header(text, "utf-8", 76, "Subject").encode(linesep=newline)
 
-    edits = TextEdits(raw)
-    content = InlineContent([(subject[len(reply) :], False, Verbatim())])
-    edits.translate_inline(0, len(raw), content, escape)
+    edits, field = TextEdits(source), re.search(r"(?mi)^subject:", source)
+    if field and (start := source.find(subject, field.end())) >= 0:
+        content = InlineContent([(decoded[len(reply) :], False, Verbatim())])
+        edits.translate_inline(start, start + len(subject), content, escape)
     return edits.parsed()
 
 
-def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
-    """Return offsets in `source`: of this part's end, of its header (`place`) and of its body.
+def _locate(part: Message, source: str, place: int) -> tuple[int, int]:
+    """Return offsets in `source` of a part's body and of its end; its header begins at `place`.
 
-    `place` is the end of the part before; a multipart ends here where its first part begins.
+    A multipart ends here where its first part begins.
     """
-    header = place
     for name, value in part.items():
         place = source.index(value, source.index(f"{name}:", place)) + len(value)
     blank = _BLANK.search(source, place)
@@ -106,27 +91,25 @@ def _locate(part: Message, source: str, place: int) -> tuple[int, int, int]:
     payload = part.get_payload()
     if isinstance(payload, str):
         body = source.index(payload, body)
-        return body + len(payload), header, body
-    return body + len(part.preamble or ""), header, body
+        return body, body + len(payload)
+    return body, body + len(part.preamble or "")
 
 
-def _edits(
+def _render_part(
     part: Message,
-    source: str,
-    header: int,
-    body: int,
     newline: str,
     before: str,
+    render_header: Callable[[], str],
     render: Callable[[], str],
-) -> Iterator[_Edit]:
-    """Yield the edits (start, stop, text) of a part and its header, unless its text stays `before`.
+) -> str:
+    """Return a part with its header; both say how its text is encoded, if it is not `before`.
 
-    `header` and `body` are their places in `source`; `render` returns the translated text, decoded.
+    `render` returns the translated text, decoded.
     """
-    text = render()
+    header, text, payload = render_header(), render(), str(part.get_payload())
     if text == before:
-        return
-    payload, encoding = str(part.get_payload()), str(part.get(_ENCODING, "7bit")).strip().lower()
+        return header + payload
+    encoding = str(part.get(_ENCODING, "7bit")).strip().lower()
     try:
         content = text.encode(part.get_content_charset("utf-8"))
         is_encoded = encoding in ("base64", "quoted-printable")
@@ -141,20 +124,20 @@ def _edits(
         changed.set_param("charset", "utf-8")
         fields = ("MIME-Version", "1.0"), (_TYPE, changed[_TYPE]), (_ENCODING, encoding)
         for name, value in fields[_TYPE in part :]:
-            old, start = part.get(name), body - len(newline)
-            if old is None:
-                yield start, start, f"{name}: {value}{newline}"
-                continue
-            field = re.compile(rf"^{name}:", re.IGNORECASE | re.MULTILINE).search(source, header)
-            start = source.index(old, field.end() if field else header)
-            yield start, start + len(old), value
+            if (old := part.get(name)) is None:
+                end = len(header) - len(newline)  # before the blank line
+                header = f"{header[:end]}{name}: {value}{newline}{header[end:]}"
+            else:
+                field = re.search(rf"^{name}:", header, re.IGNORECASE | re.MULTILINE)
+                start = header.index(old, field.end() if field else 0)
+                header = header[:start] + value + header[start + len(old) :]
     written = content.decode("latin-1")
     if encoding == "base64":
         tail = payload[len(payload.rstrip()) :]
         written = encodebytes(content).decode().replace("\n", newline).rstrip() + tail
     elif encoding == "quoted-printable":
         written = body_encode(written, eol=newline)
-    yield body, body + len(payload), written
+    return header + written
 
 
 def _parse_plain(text: str) -> Parsed[str]:

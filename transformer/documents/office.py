@@ -8,6 +8,7 @@ properties of a file (but a book's title), files in files, the language for the 
 import io
 import re
 import zipfile
+from functools import partial
 
 from transformer.config import UserError
 from transformer.documents import html, runs
@@ -127,12 +128,8 @@ def _page_or_contents(text: str, options: Options) -> Parsed[str]:
     return html.parse(text, options, html.XHTML if is_page else _CONTENTS)
 
 
-def _open_document(text: str, options: Options) -> Parsed[str]:
-    return html.parse(text, options, _TEXT_RULES)
-
-
 docx = _archive(_WORD, runs.parse, "word/document.xml")
 pptx = _archive(_SLIDES, runs.parse, "ppt/presentation.xml")
 xlsx = _archive(_SHEETS, runs.parse, "xl/workbook.xml")
-open_document = _archive(_ODT, bytes_parser(_open_document), "content.xml")
+open_document = _archive(_ODT, bytes_parser(partial(html.parse, rules=_TEXT_RULES)), "content.xml")
 epub = _archive(_PAGES, bytes_parser(_page_or_contents), "META-INF/container.xml")

@@ -178,29 +178,24 @@ def bytes_parser(parse: TextParser, cp1252_output: str = "utf-8") -> Callable[..
     """
 
     def parse_bytes(content: bytes | str, options: Options) -> Parsed[bytes]:
-        if isinstance(content, str):
-            page = parse(content, options)
-            return Parsed(
-                page.units, lambda: page.render().encode(errors="surrogatepass"), page.metadata
-            )
-        encoding, mark = detect_encoding(content)
-        output = encoding
-        if not declared_encoding(content):
-            encoding = options.encoding or encoding
-            output = "utf-8" if encoding == "utf-8" else cp1252_output
-        try:
-            text = content[len(mark) :].decode(encoding)
-        except UnicodeDecodeError as error:
-            name = encoding.upper()
-            message = f"expected {name} text in the file, got other bytes at {error.start}"
-            raise UserError(message) from None
-        if "\0" in text:
-            raise UserError("expected text in the file, got a zero byte")
+        text, mark, output, errors = content, b"", "utf-8", "surrogatepass"
+        if isinstance(text, bytes):
+            encoding, mark = detect_encoding(text)
+            output, errors = encoding, "xmlcharrefreplace"
+            if not declared_encoding(text):
+                encoding = options.encoding or encoding
+                output = "utf-8" if encoding == "utf-8" else cp1252_output
+            try:
+                text = text[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                name = encoding.upper()
+                message = f"expected {name} text in the file, got other bytes at {error.start}"
+                raise UserError(message) from None
+            if "\0" in text:
+                raise UserError("expected text in the file, got a zero byte")
         parsed = parse(text, options)
         return Parsed(
-            parsed.units,
-            lambda: mark + parsed.render().encode(output, "xmlcharrefreplace"),
-            parsed.metadata,
+            parsed.units, lambda: mark + parsed.render().encode(output, errors), parsed.metadata
         )
 
     return parse_bytes

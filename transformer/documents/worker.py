@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -60,7 +60,7 @@ class WorkerPool:
 
         UserError for one that is unsound or meets a limit.
         """
-        reply = await asyncio.wrap_future(self.submit(content, suffix, options, None))
+        reply = await self._submit(content, suffix, options, None)
         source, target, notes = json.loads((lines := io.BytesIO(reply)).readline())
         passages = (
             Passage(text, tuple((a, b) for a, b in marks), tuple(placeholders))
@@ -76,23 +76,19 @@ class WorkerPool:
         translations: Iterable[MarkedText],
     ) -> bytes:
         """Return the file that `read` got, its passages translated; UserError beyond a limit."""
-        return await asyncio.wrap_future(self.submit(content, suffix, options, translations))
+        return await self._submit(content, suffix, options, translations)
 
-    def submit(
+    async def _submit(
         self,
         content: bytes | str,
         suffix: str,
         options: Options,
         translations: Iterable[MarkedText] | None,
-    ) -> "Future[bytes]":
-        """Return a future of the passages, one JSON line each; with `translations`, of the file.
-
-        The first line is the metadata. Raises UserError for an unknown format; so does the future
-        for a file that is unsound or meets a limit.
-        """
+    ) -> bytes:
+        """Return metadata and passages, one JSON line each; with `translations`, the file."""
         formats.get_format(suffix)
-        request = (content, suffix, asdict(options), translations, self._seconds)
-        return self._threads.submit(self._request, pickle.dumps(request))
+        request = pickle.dumps((content, suffix, asdict(options), translations, self._seconds))
+        return await asyncio.wrap_future(self._threads.submit(self._request, request))
 
     def _request(self, request: bytes) -> bytes:
         process = self._idle.get()

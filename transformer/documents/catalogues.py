@@ -6,7 +6,7 @@ read as the tags of an element, so that words stay between them.
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -17,12 +17,13 @@ from transformer.documents.passages import (
     Metadata,
     Options,
     Parsed,
+    Unit,
     bytes_parser,
     has_words,
     resolve_target,
     unescape,
 )
-from transformer.documents.tokens import Token, attribute_values, replace_attributes
+from transformer.documents.tokens import Token, attribute_values, replace_attribute
 from transformer.text.language import language_code
 
 _RULES = html.MarkupRules(
@@ -46,16 +47,8 @@ _TEMPLATE = {"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;": "Plural-Forms
              "Content-Transfer-Encoding: 8bit"}  # fmt: skip
 
 
-def _translate(
-    file: xml.Elements, place: int, span: tuple[int, int], before: str = "", behind: str = ""
-) -> None:
-    """Insert a copy of tokens[span[0]:span[1]] by `file.insert_copy`; add its units to `file`."""
-    copies = file.insert_copy(place, *span, before, behind)
-    file.units += html.extract_units(copies, _pair_codes(copies))
-
-
-def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
-    """Turn pairs of codes, as bpt and ept, into tags in place; return rules with these inline.
+def _segment_units(tokens: Sequence[Token]) -> Iterator[Unit]:
+    """Return the units of a segment's tokens, whose pairs of codes, as bpt and ept, become tags.
 
     A code whose other end is in another segment stays a placeholder.
     """
@@ -70,7 +63,7 @@ def _pair_codes(tokens: Sequence[Token]) -> html.MarkupRules:
     for token, number in codes:
         if number in paired:
             token.kind, token.name = "open" if token.name in _BEGIN else "close", number
-    return replace(_RULES, inline=_RULES.inline | paired)
+    return html.extract_units(tokens, replace(_RULES, inline=_RULES.inline | paired))
 
 
 def parse_xliff(text: str, options: Options) -> Parsed[str]:
@@ -119,20 +112,17 @@ def _fill_target(file: xml.Elements, start: int, end: int) -> bool:
     tags = [*tokens[max(start - 2, 0) : start], target]  # those that may have the state
     states = [attribute_values(tag.source).get("state") for tag in tags]
     if target.name != "target" or target.kind not in ("open", "empty"):
-        _translate(file, source[1], span, "<target>", "</target>")
-    elif target.kind == "empty":
-        target.source = f"{target.source.removesuffix('/>').rstrip()}>"
-        _translate(file, place, span, "", "</target>")
+        copies = file.insert_copy(source[1], *span, "<target>", "</target>")
     else:
         inside = tokens[place + 1 : file.end(place)]
         is_copy = inside == tokens[start + 1 : end] and not _UNTRANSLATED.isdisjoint(states)
         if not is_copy and any(t.name != "mrk" and t.source.strip() for t in inside):
             return False
-        file.clear(place + 1, file.end(place))
-        _translate(file, place, span)
+        copies = file.fill(place, *span)
+    file.units += _segment_units(copies)
     for tag, state in zip(tags, states, strict=True):
         if tag.kind in ("open", "empty") and state in _UNTRANSLATED:
-            tag.source = replace_attributes(tag.source, {"state": "translated"})
+            tag.source = replace_attribute(tag.source, "state", "translated")
     return True
 
 
@@ -158,8 +148,8 @@ def parse_tmx(text: str, options: Options) -> Parsed[str]:
             continue
         place, stop = variants[code]
         name = "xml:lang" if "xml:lang" in file.attributes(place) else "lang"
-        head = replace_attributes(file.tokens[place].source, {name: target})
-        _translate(file, stop, (place + 1, stop + 1), head)
+        head = replace_attribute(file.tokens[place].source, name, target)
+        file.units += _segment_units(file.insert_copy(stop, place + 1, stop + 1, head))
     heads = [file.attributes(place).get("srclang", "") for place, _ in file.find("header")] or [""]
     parsed = file.parsed(Metadata(heads[0].replace("*all*", "")))
     # A file whose languages are only detected needs no target language.
@@ -184,16 +174,11 @@ def parse_qt(text: str, options: Options) -> Parsed[str]:
             is_done = any(file.source(first + 1, last).strip() for first, last in forms)
             if is_done or file.attributes(place).get("type") in ("vanished", "obsolete"):
                 continue
-            for number, (first, last) in enumerate(forms):
-                inner, suffix = file.tokens[first], ""
-                if inner.kind == "empty":
-                    inner.source, suffix = f"{inner.source.removesuffix('/>')}>", f"</{inner.name}>"
-                file.clear(first + 1, last)
-                copies = file.insert_copy(first, sources[0][0] + 1, sources[0][1], "", suffix)
+            for number, (first, _) in enumerate(forms):
+                copies = file.fill(first, sources[0][0] + 1, sources[0][1])
                 for copy in copies:  # as in file(s)
                     copy.source = copy.source.replace("(s)", "s" if number else "")
-                units = xml.text_units(copies, _RULES)
-                file.units += units or html.extract_units(copies, _RULES)
+                file.units += xml.text_units(copies, _RULES)
             tag.source = tag.source.replace(' type="unfinished"', "")
     return file.parsed(metadata)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from transformer.documents.messages import message_units
+from transformer.documents.messages import parse_message
 from transformer.documents.passages import (
     InlineContent,
     Metadata,
@@ -21,25 +21,24 @@ _ACCELERATOR = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def text_units(text: str, set_text: Callable[[str], None]) -> list[Unit]:
-    """Return the units (passage, setter) of a text or an ICU message; none, if it has no words.
+def parse_text(text: str) -> Parsed[str]:
+    """Parse a text or an ICU message; it has no units if it has no words.
 
-    `set_text` gets the whole text again with the last translation. An accelerator (&File) goes
-    ahead of the first letter of the translation.
+    An accelerator (&File) goes ahead of the first letter of the translation.
     """
-    if (units := message_units(text, set_text)) is not None:
-        return units
+    if (message := parse_message(text)) is not None:
+        return message
     if not has_words(text):
-        return []
-    signs = [*_ACCELERATOR.finditer(text)]
-    if len(signs) != 1 or text.count(sign := signs[0].group()) != 1:
-        return [text_unit(text, set_text)]
-    plain = text.replace(sign, "")
+        return Parsed([], lambda: text)
+    signs = [match.group() for match in _ACCELERATOR.finditer(text)]
+    sign = signs[0] if len(signs) == 1 and text.count(signs[0]) == 1 else ""
+    plain, written = text.replace(sign, ""), text
 
-    def set_with_sign(new: str) -> None:
-        set_text(text if new == plain else _LETTER.sub(lambda first: sign + first[0], new, count=1))
+    def set_text(new: str) -> None:
+        nonlocal written
+        written = text if new == plain else _LETTER.sub(lambda first: sign + first[0], new, count=1)
 
-    return [text_unit(plain, set_with_sign)]
+    return Parsed([text_unit(plain, set_text)], lambda: written)
 
 
 class Verbatim(str):
@@ -54,36 +53,31 @@ class TextEdits:
         self.units: list[Unit] = []
         self.end = 0  # of the last edit
 
-    def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> int:
-        """Replace a part behind the last edit by `new` or its result; return its `_parts` index."""
+    def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> None:
+        """Replace a part behind the last edit by `new` or its result."""
         self._parts += [self._text[self.end : start], new]
         self.end = stop
-        return len(self._parts) - 1
 
     def translate(self, start: int, stop: int, text: str, escape: Callable[[str], str]) -> None:
         """Add the units (passage, setter) of a part that says `text`; `escape` writes texts.
 
         The part stays as it is if it has no words or its translation is the same.
         """
-        source = self._text[start:stop]
-        index = len(self._parts) + 1
+        source, parsed = self._text[start:stop], parse_text(text)
 
-        def set_text(new: str) -> None:
-            self._parts[index] = source if new == text else escape(new)
+        def render() -> str:
+            new = parsed.render()
+            return source if new == text else escape(new)
 
-        if units := text_units(text, set_text):
-            self.replace(start, stop, source)
-            self.units += units
+        if parsed.units:
+            self.replace(start, stop, render)
+            self.units += parsed.units
 
     def insert(self, place: int, prefix: str, text: str, escape: Callable[[str], str]) -> None:
         """Insert `prefix` and `text`, translated and written by `escape`, behind the last edit."""
-        self.replace(place, place, prefix)
-        index = self.replace(place, place, escape(text))
-
-        def set_text(new: str) -> None:
-            self._parts[index] = escape(new)
-
-        self.units += text_units(text, set_text)
+        parsed = parse_text(text)
+        self.replace(place, place, lambda: prefix + escape(parsed.render()))
+        self.units += parsed.units
 
     def translate_inline(
         self, start: int, stop: int, content: InlineContent[Verbatim], escape: Callable[[str], str]
@@ -91,16 +85,18 @@ class TextEdits:
         """Add the unit of a part that says `content`, if it has words; `escape` writes texts."""
         if not content.passage.is_translatable:
             return
-        index = self.replace(start, stop, self._text[start:stop])
+        written = self._text[start:stop]
 
         def set_marked(marked: MarkedText) -> None:
+            nonlocal written
             if pieces := content.render(marked):
-                self._parts[index] = "".join(
+                written = "".join(
                     part if isinstance(part, Verbatim) else escape(part)
                     for _, parts in pieces
                     for part in parts
                 )
 
+        self.replace(start, stop, lambda: written)
         self.units.append((content.passage, set_marked))
 
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008

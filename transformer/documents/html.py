@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from transformer.config import UserError
-from transformer.documents.messages import message_units
+from transformer.documents.messages import parse_message
 from transformer.documents.passages import (
     InlineContent,
     Options,
@@ -27,7 +27,7 @@ from transformer.documents.tokens import (
     Token,
     attribute_values,
     join_tokens,
-    replace_attributes,
+    replace_attribute,
     tokenize,
 )
 from transformer.text.markup import MarkedText
@@ -233,14 +233,15 @@ def _line_units(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> 
             yield from _unit([_Item([token], token)], rules, keep_space)  # type: ignore[list-item]
 
 
-def text_setter(token: Token, rules: MarkupRules) -> Callable[[str], None]:
-    """Return a function that stores a translation in `token`, escaped, unless it is the source."""
-    source, text = token.source, token.text
+def token_units(token: Token, parsed: Parsed[str], rules: MarkupRules) -> Sequence[Unit]:
+    """Return the units of `parsed`, which is what `token` says; it will render the translation."""
 
-    def set_text(new: str) -> None:
-        token.source = source if new == text else rules.escape(new, source)
+    def render() -> str:
+        new = parsed.render()
+        return token.source if new == token.text else rules.escape(new, token.source)
 
-    return set_text
+    token.render = render
+    return parsed.units
 
 
 def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterator[Unit]:
@@ -250,8 +251,8 @@ def _unit(line: Sequence[_Item], rules: MarkupRules, keep_space: bool) -> Iterat
         texts = [text and _SPACE.sub(" ", text) for text in texts]
     content = InlineContent(zip(texts, (item.is_mark for item in line), line, strict=True))
     if not content.passage.is_translatable:
-        if len(line) == 1 and (token := line[0].text) and token.text:
-            yield from message_units(token.text, text_setter(token, rules)) or ()
+        if len(line) == 1 and (token := line[0].text) and (message := parse_message(token.text)):
+            yield from token_units(token, message, rules)
         return
 
     def set_marked(marked: MarkedText) -> None:
@@ -344,6 +345,6 @@ def _attribute_setter(token: Token, name: str) -> Callable[[str], None]:
     def set_value(new: str) -> None:
         tag = TAG.match(token.source)
         if tag and attribute_values(tag.group())[name] != new:
-            token.source = replace_attributes(tag.group(), {name: new}) + token.source[tag.end() :]
+            token.source = replace_attribute(tag.group(), name, new) + token.source[tag.end() :]
 
     return set_value

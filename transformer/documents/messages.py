@@ -5,12 +5,12 @@ A message whose translation would not parse into the same parts stays as it was.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from transformer.documents.passages import ICU_ARGUMENT, InlineContent, Unit
+from transformer.documents.passages import ICU_ARGUMENT, InlineContent, Parsed, Unit
 from transformer.text.markup import MarkedText
 
 _SIGNS = "$#%"  # ahead of an argument they are a part of it, in templates
@@ -82,10 +82,8 @@ def _structure(pieces: Sequence[_Piece]) -> list[list[str]]:
     return [sorted(sources) for sources in structure]
 
 
-def _write_sentence(
-    sentence: Sequence[_Piece], parts: Sequence[str | _Piece], is_doubled: bool, is_last: bool
-) -> None:
-    """Write the parts of a translation as the first piece of its sentence, the others empty.
+def _escape(parts: Sequence[str | _Piece], is_doubled: bool, is_last: bool) -> str:
+    """Return the parts of a sentence's translation as they are written in a message.
 
     With `is_doubled`, as the message doubles its own, every apostrophe of the texts is doubled;
     otherwise only one that would begin a quotation. `is_last`: the sentence ends the message, so
@@ -99,40 +97,33 @@ def _write_sentence(
             written += part.replace("'", "''")
         else:
             written += _OPENING_QUOTE[is_last and number == len(parts)].sub("''", part)
-    for piece in sentence:
-        piece.source = ""
-    sentence[0].source = written
+    return written
 
 
-def message_units(text: str, set_text: Callable[[str], None]) -> list[Unit] | None:
-    """Return the units (passage, setter) of an ICU message; None without arguments or if unsound.
-
-    `set_text` gets the whole message with the last translation.
-    """
+def parse_message(text: str) -> Parsed[str] | None:
+    """Parse the sentences of an ICU message; None for one without arguments or unsound."""
     pieces = _parse(text) if "{" in text else []
     if all(piece.source.lstrip(_SIGNS)[:1] != "{" for piece in pieces):
         return None
-    structure, units = _structure(pieces), list[Unit]()
+    structure, units, written = _structure(pieces), list[Unit](), list[str]()
     plain = "".join(piece.source for piece in pieces if piece.kind == "text")
     is_doubled = "''" in plain or ("'" not in plain and bool(ICU_ARGUMENT.search(text)))
 
-    def set_sentence(
-        sentence: Sequence[_Piece], content: InlineContent[_Piece], number: int, marked: MarkedText
-    ) -> None:
+    def set_sentence(place: int, content: InlineContent[_Piece], marked: MarkedText) -> None:
         for _, parts in content.render(marked):
-            _write_sentence(sentence, parts, is_doubled, sentence[-1] is pieces[-1])
-        if number == len(units):
-            message = "".join(piece.source for piece in pieces)
-            set_text(message if _structure(_parse(message)) == structure else text)
+            written[place] = _escape(parts, is_doubled, is_last=place == len(written) - 1)
+
+    def render() -> str:
+        message = "".join(written)
+        return message if _structure(_parse(message)) == structure else text
 
     for is_syntax, group in groupby(pieces, lambda piece: piece.kind == "syntax"):
-        sentence = [] if is_syntax else [*group]
+        sentence = [*group]
+        written.append("".join(piece.source for piece in sentence))
         content = InlineContent(
             (piece.source.replace("''", "'") if piece.kind == "text" else None, False, piece)
             for piece in sentence
         )
-        if content.passage.is_translatable:
-            units.append(
-                (content.passage, partial(set_sentence, sentence, content, len(units) + 1))
-            )
-    return units
+        if not is_syntax and content.passage.is_translatable:
+            units.append((content.passage, partial(set_sentence, len(written) - 1, content)))
+    return Parsed(units, render)

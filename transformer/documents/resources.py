@@ -16,9 +16,9 @@ from typing import Any
 
 from transformer.config import UserError
 from transformer.documents import html, xml
-from transformer.documents.edits import TextEdits, Verbatim, text_units
-from transformer.documents.passages import InlineContent, Options, Parsed, Unit, unescape
-from transformer.documents.tokens import replace_attributes
+from transformer.documents.edits import TextEdits, Verbatim, parse_text
+from transformer.documents.passages import InlineContent, Options, Parsed, unescape
+from transformer.documents.tokens import replace_attribute
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
 _PHP_ESCAPE = re.compile(r"\\(?:(?:u\{|x)(?P<hex>[0-9A-Fa-f]{1,6})\}?|(?s:(?P<char>.)))")
@@ -131,19 +131,21 @@ def parse_ini(text: str, options: Options) -> Parsed[str]:
         config = ini.INIConfig(io.StringIO(head + lines), optionxformvalue=None)
     if str(config) != head + lines or lines.replace("\n", newline) != text:
         raise UserError("expected an INI file of sections, keys, values and comments")
-
-    def set_option(section: Any, key: str, before: str, quote: str, new: str) -> None:
-        if new != before:
-            section[key] = f"{quote}{new.replace(quote, chr(39)) if quote else new}{quote}"
-
-    units: list[Unit] = []
+    values = list[tuple[Any, str, str, Parsed[str]]]()
     for section in (config[name] for name in config):
         for key in section:
             value = section[key]
             quote = value[0] if len(value) > 1 and value[0] == value[-1] in "\"'" else ""
-            decoded = value[1:-1] if quote else value
-            units += text_units(decoded, partial(set_option, section, key, decoded, quote))
-    return Parsed(units, lambda: str(config).removeprefix(head).replace("\n", newline))
+            values.append((section, key, quote, parse_text(value[1:-1] if quote else value)))
+
+    def render() -> str:
+        for section, key, quote, parsed in values:
+            if section[key] != f"{quote}{parsed.render()}{quote}":
+                new = parsed.render().replace(quote or "'", "'")
+                section[key] = f"{quote}{new}{quote}"
+        return str(config).removeprefix(head).replace("\n", newline)
+
+    return Parsed([unit for *_, parsed in values for unit in parsed.units], render)
 
 
 def parse_php(text: str, options: Options) -> Parsed[str]:
@@ -299,7 +301,7 @@ def parse_android(text: str, options: Options) -> Parsed[str]:
             copies = file.insert_copy(last, first - 1, last + 1)
             for copy in copies:
                 if copy.name == "item" and copy.kind == "open":
-                    copy.source = replace_attributes(copy.source, {"quantity": "many"})
+                    copy.source = replace_attribute(copy.source, "quantity", "many")
             file.units += html.extract_units(copies, file.rules)
     return file.parsed()
 

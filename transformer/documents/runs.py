@@ -19,7 +19,6 @@ from transformer.documents.passages import (
     InlineContent,
     Options,
     Parsed,
-    Setter,
     Unit,
     has_words,
     text_unit,
@@ -71,11 +70,19 @@ def parse(content: bytes, options: Options) -> Parsed[bytes]:
     paragraphs = [e for e in root.iter() if _name(e) in ("p", "si", "is", "text")]
     for paragraph in paragraphs:
         _wrap_fields(paragraph)
+    headers = [
+        (e, _parse_header(e.text))
+        for e in root.iter()
+        if e.text and _name(e).endswith(("Header", "Footer"))
+    ]
     units = [*_label_units(root)]  # first: what they stand in is copied
+    units += [unit for _, header in headers for unit in header.units]
     groups = (group for paragraph in paragraphs for group in _run_groups(paragraph))
     units += [unit for group in groups for unit in _unit(group)]
 
     def render() -> bytes:
+        for element, header in headers:
+            element.text = header.render()
         for field in [*root.iter(_LINK, _FIELD)]:
             for run in [*field]:
                 field.addprevious(run)
@@ -120,20 +127,14 @@ def _label_units(root: Any) -> Iterator[Unit]:
         for key, value in element.items() if name in _LABEL_ATTRIBUTES else ():
             if key.rpartition("}")[2] in _LABEL_ATTRIBUTES[name] and has_words(value):
                 yield text_unit(value, functools.partial(element.set, key))
-        if name.endswith(("Header", "Footer")):
-            yield from _header_units(element)
         if name in ("text", "v") and not len(element) and has_words(element.text or ""):
             above = {_name(each) for each in itertools.islice(element.iterancestors(), 2)}
             if name == "text" or above & _LABELS:
                 yield text_unit(element.text, functools.partial(setattr, element, "text"))
 
 
-def _header_units(element: Any) -> Iterator[Unit]:
-    """Yield left, middle and right of a printed header or footer of Excel.
-
-    Codes are placeholders. Only the setter of the last unit writes into `element`, all of it.
-    """
-    text = element.text or ""
+def _parse_header(text: str) -> Parsed[str]:
+    """Parse left, middle and right of a printed header or footer of Excel, with its codes."""
     edits, parts, start, end = TextEdits(text), list[tuple[str | None, bool, Verbatim]](), 0, 0
     for i, part in enumerate([*_CODES.split(text), "&L"]):
         if i % 2 and part in ("&L", "&C", "&R"):
@@ -144,14 +145,7 @@ def _header_units(element: Any) -> Iterator[Unit]:
         elif part:
             parts.append((None if i % 2 else part, False, Verbatim(part)))
         end += len(part)
-
-    def set_last(set_marked: Setter, marked: MarkedText) -> None:
-        set_marked(marked)
-        element.text = edits.parsed().render()
-
-    yield from edits.units[:-1]
-    for passage, set_marked in edits.units[-1:]:
-        yield passage, functools.partial(set_last, set_marked)
+    return edits.parsed()
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """HTML and XML as tokens, by one linear scan that keeps every byte; and the attributes of tags."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -118,11 +118,9 @@ def attribute_values(tag: str) -> dict[str, str]:
     }
 
 
-def replace_attributes(tag: str, values: Mapping[str, str]) -> str:
-    """Return a tag with `values` by lowercase name, escaped here; names it lacks are ignored."""
-    parts, end = list[str](), 0
-    for name, (a, b) in attribute_spans(tag).items():
-        if name in values:
-            parts += [tag[end:a], f'"{escape(values[name])}"']
-            end = b
-    return "".join([*parts, tag[end:]])
+def replace_attribute(tag: str, name: str, value: str) -> str:
+    """Return a tag with another `value`, escaped here, of its attribute `name`, in lower case."""
+    if name not in (spans := attribute_spans(tag)):
+        return tag
+    start, stop = spans[name]
+    return f'{tag[:start]}"{escape(value)}"{tag[stop:]}'

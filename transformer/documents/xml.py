@@ -5,13 +5,14 @@ Expat checks that a file is sound; its tokens come from the same scan as those o
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from xml.parsers import expat
 
 from transformer.config import UserError
-from transformer.documents import edits, html
+from transformer.documents import html
+from transformer.documents.edits import parse_text
 from transformer.documents.html import MarkupRules
 from transformer.documents.passages import Metadata, Parsed, Unit
 from transformer.documents.tokens import Token, attribute_values, join_tokens, tokenize
@@ -89,7 +90,7 @@ class Elements:
             if inside:
                 token.render = functools.partial(join_tokens, inside)
             pieces += inside or [token]
-        self.units += text_units(pieces, self.rules) or html.extract_units(pieces, self.rules)
+        self.units += text_units(pieces, self.rules)
 
     def insert_copy(
         self, place: int, first: int, stop: int, before: str = "", behind: str = ""
@@ -98,11 +99,20 @@ class Elements:
         copies = [
             piece
             for token in self.tokens[first:stop]
-            for piece in _cdata_tokens(token) or [replace(token)]
+            for piece in _cdata_tokens(token) or [replace(token, render=None)]
         ]
         token = self.tokens[place]
         token.render = lambda: token.source + before + join_tokens(copies) + behind
         return copies
+
+    def fill(self, place: int, first: int, stop: int) -> list[Token]:
+        """Let an element render a copy of tokens[first:stop] as all that it holds; return that."""
+        token, behind = self.tokens[place], ""
+        self.clear(place + 1, self.end(place))
+        if token.kind == "empty":
+            token.source = f"{token.source.removesuffix('/>').rstrip()}>"
+            behind = f"</{token.name}>"
+        return self.insert_copy(place, first, stop, behind=behind)
 
     def parsed(self, metadata: Metadata = Metadata()) -> Parsed[str]:  # noqa: B008
         """Return the units, with a `render` that writes the file with their translations."""
@@ -118,11 +128,12 @@ def _cdata_tokens(token: Token) -> list[Token]:
     return [Token(CDATA[0], "block"), *inside, Token(CDATA[1], "block")] if is_html else []
 
 
-def text_units(tokens: list[Token], rules: MarkupRules) -> list[Unit]:
-    """Return the units of `tokens` if they are one text token, escaped by `rules`; else []."""
-    if [token.kind for token in tokens] != ["text"]:
-        return []
-    return edits.text_units(tokens[0].text, html.text_setter(tokens[0], rules))
+def text_units(tokens: Sequence[Token], rules: MarkupRules) -> Iterable[Unit]:
+    """Return the units of `tokens`: of a single text, maybe with an accelerator, or of lines."""
+    kinds = [token.kind for token in tokens]
+    if kinds == ["text"] and (parsed := parse_text(tokens[0].text)).units:
+        return html.token_units(tokens[0], parsed, rules)
+    return html.extract_units(tokens, rules)
 
 
 def escape_text(text: str, source: str) -> str:

@@ -120,9 +120,8 @@ def parse(text: str, options: Options) -> Parsed[str]:
     head = _HEAD.match(text)
     start = head.end() if head else 0
     end = 0
-    offsets = [start]
-    for line in _LINE_END.split(text[start:]):
-        offsets.append(offsets[-1] + len(line) + 1)
+    offsets = [start, *(line_end.end() for line_end in _LINE_END.finditer(text, start))]
+    offsets.append(len(text) + 1)
     tokens: list[Token] = []
     units: list[Unit] = []
 

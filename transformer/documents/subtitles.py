@@ -11,7 +11,6 @@ import itertools
 import re
 import textwrap
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from transformer.documents.passages import (
     Passage,
     Unit,
     has_words,
+    merge_adjacent,
     plain_text,
     unescape,
 )
@@ -240,21 +240,18 @@ def _parse_speech(text: str, syntax: _Syntax, voice: str) -> _Speech:
     return _Speech(text, around, InlineContent(parts), "[" if tail else lead, voice)
 
 
-def _sentences(cues: Sequence[Sequence[_Speech]]) -> Iterator[list[_Speech]]:
-    """Yield lists of speeches that are one sentence; `cues` are the speeches of each cue."""
-    group: list[_Speech] = []
+def _sentences(cues: Sequence[Sequence[_Speech]]) -> list[list[_Speech]]:
+    """Return lists of speeches that are one sentence; `cues` are the speeches of each cue."""
+    groups: list[list[_Speech]] = []
     for speeches in cues:
         for speech in speeches:
-            length = sum(len(each.text) for each in group)
-            is_short = group and len(speeches) == 1 and length < MAX_SENTENCE
-            if is_short and group[-1].continues_in(speech):
+            group = groups[-1] if groups and len(speeches) == 1 else []
+            is_short = sum(len(each.text) for each in group) < MAX_SENTENCE
+            if group and is_short and group[-1].continues_in(speech):
                 group.append(speech)
-                continue
-            if group:
-                yield group
-            group = [speech]
-    if group:
-        yield group
+            else:
+                groups.append([speech])
+    return groups
 
 
 def _unit(group: Sequence[_Speech], syntax: _Syntax) -> Iterator[Unit]:
@@ -277,11 +274,11 @@ def _unit(group: Sequence[_Speech], syntax: _Syntax) -> Iterator[Unit]:
         if group[0].lead[-1:] in (".", "…") and text[0].islower():
             translation = translation[:1].lower() + translation[1:]
             marked = [(marked[0][0][:1].lower() + marked[0][0][1:], marked[0][1]), *marked[1:]]
-        stops = [*itertools.accumulate(len(piece) for piece, _ in marked)]
+        characters = [(character, mark) for piece, mark in marked for character in piece]
         spans = _divide(translation, [speech.lines for speech in group])
         for speech, lines in zip(group, spans, strict=True):
             shown = syntax.newline.join(
-                "".join(_render_line(marked, stops, line, tags, syntax.is_vtt))
+                "".join(_render_line(characters, line, tags, syntax.is_vtt))
                 for line in _rewrap(translation, lines)
             )
             shown = _PLACEHOLDER.sub(lambda m: placeholders.get(unescape(m[0]), (m[0],))[0], shown)
@@ -338,16 +335,13 @@ def _rewrap(text: str, lines: Sequence[Span]) -> list[Span]:
 
 
 def _render_line(
-    marked: MarkedText, stops: Sequence[int], line: Span, tags: Sequence[tuple[str, str]], vtt: bool
+    characters: MarkedText, line: Span, tags: Sequence[tuple[str, str]], is_vtt: bool
 ) -> Iterator[str]:
     """Yield the pieces of a translation that stand in a line, with their tags.
 
-    `stops` are the ends of its pieces, `tags` those around each mark; `vtt`: < and & are escaped.
+    `characters` are its pieces of one character each, `tags` those around each mark; `is_vtt`: <
+    and & are escaped.
     """
-    for i in range(bisect_right(stops, line[0]), len(stops)):
-        (text, mark), start = marked[i], stops[i] - len(marked[i][0])
-        if start >= line[1]:
-            return
-        before, after = tags[mark] if mark is not None and text else ("", "")
-        text = text[max(0, line[0] - start) : line[1] - start]
-        yield before + (escape(text, quote=False) if vtt else text) + after
+    for text, mark in merge_adjacent(characters[slice(*line)]):
+        before, after = tags[mark] if mark is not None else ("", "")
+        yield before + (escape(text, quote=False) if is_vtt else text) + after

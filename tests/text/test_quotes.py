@@ -81,7 +81,7 @@ def test_whatever_marks_a_translation_has_they_come_out_as_those_of_its_source()
         source = f"{quote.format(words[0] + ',')} said Ann, {quote.format(words[1] + '.')}"
         output = f"{first.format(words[2] + ',')} {words[3]}, {last.format(words[4])}."
         text = localize_quotes(source, output, "es")
-        left, right = wanted.replace("‘’", "«»")
+        left, right = list(wanted.replace("‘’", "«»"))
         assert text == f"{left}{words[2]}{right}, {words[3]}, {left}{words[4]}{right}."
         assert not has_mismatched_quotes(source, text)
 

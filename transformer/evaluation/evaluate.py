@@ -242,14 +242,13 @@ def _read_lines(path: Path, n: int, limit: int | None) -> tuple[str, ...]:
             f"expected translations in UTF-8, one a line; {path} is something else "
             "(of a checkpoint, give the folder)"
         ) from None
-    lines = [one_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
-    lines = lines[:limit]
+    lines = text.removesuffix("\n").split("\n")[:limit] if text else []
     if len(lines) != n:
         raise UserError(
             f"expected a translation for each of {n} lines of the test set; "
             f"{path} has {len(lines)} lines"
         )
-    return tuple(lines)
+    return tuple(map(one_line, lines))
 
 
 def _output_folder(request: EvaluationRequest, system: System, names: Sequence[str]) -> Path:

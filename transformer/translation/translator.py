@@ -286,13 +286,18 @@ class Translator(TextTranslator):
     ) -> list[Translation]:
         """Translate sentences; split only those that are too long for the model."""
         cuts = [self.split_to_fit(sentence) for sentence in sentences]
-        results = self._search([piece for pieces in cuts for piece in pieces if piece[1]], decode)
-        layouts = [
-            Layout(sentence, tuple(
-                Segment(text=text, is_sentence=bool(ids)) for text, ids in pieces
-            )) for sentence, pieces in zip(sentences, cuts, strict=True)
-        ]  # fmt: skip
-        return [layout.join(results, decode.n_best) for layout in layouts]
+        sources = [ids for pieces in cuts for _, ids in pieces if ids]
+        results = iter(self.decoder.search(sources, decode))
+        translations = []
+        for sentence, pieces in zip(sentences, cuts, strict=True):
+            parts = [
+                [self.decode_hypothesis(hypothesis) for hypothesis in next(results)]
+                if ids else [Candidate(text=text, score=0, tokens=())]
+                for text, ids in pieces
+            ]  # fmt: skip
+            candidates = combine_candidates(parts, "".join)
+            translations.append(Translation(source=sentence, candidates=candidates))
+        return translations
 
     def split_to_fit(self, sentence: str) -> list[tuple[str, list[int]]]:
         """Cut a sentence into parts that fit `max_source_len`, each with its `source_ids`.
@@ -302,10 +307,8 @@ class Translator(TextTranslator):
         ids = self.source_ids(sentence)
         if len(ids) < self.max_source_len:
             return [(sentence, ids)]
-        return [
-            (piece.text, self.source_ids(piece.text) if piece.is_sentence else [])
-            for piece in split_long(sentence, self._fits)
-        ]
+        pieces = split_long(sentence, lambda text: len(self.source_ids(text)) < self.max_source_len)
+        return [(p.text, self.source_ids(p.text) if p.is_sentence else []) for p in pieces]
 
     def source_ids(self, text: str) -> list[int]:
         """Return a sentence's ids behind the direction's tag, without end mark; [] for no text."""
@@ -316,18 +319,6 @@ class Translator(TextTranslator):
     def max_source_len(self) -> int:
         """Most source tokens, end mark included: half of `max_len`, as targets may be longer."""
         return max(2, self.config.max_len // 2)
-
-    def _fits(self, text: str) -> bool:
-        return len(self.source_ids(text)) < self.max_source_len
-
-    def _search(
-        self, pieces: Sequence[tuple[str, list[int]]], decode: DecodeConfig
-    ) -> Iterator[Translation]:
-        """Yield the translation of each piece (text, ids), all with ids, searched together."""
-        results = self.decoder.search([ids for _, ids in pieces], decode)
-        for (text, _), hypotheses in zip(pieces, results, strict=True):
-            candidates = tuple(self.decode_hypothesis(found) for found in hypotheses)
-            yield Translation(source=text, candidates=candidates)
 
     def decode_hypothesis(self, found: Hypothesis) -> Candidate:
         """Return the text of a hypothesis, on one line, with its score and pieces."""
@@ -345,40 +336,30 @@ def arrival_batches(lines: Iterable[str], window: int) -> Iterator[list[str]]:
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=window)
     done = threading.Event()
 
-    def put(item: str | BaseException | None) -> bool:
-        while not done.is_set():
-            try:
-                waiting.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
     def read() -> None:
         end: BaseException | None = None
         try:
             for number, line in enumerate(lines, 1):
-                if not put(check_text(line, number)):
+                waiting.put(check_text(line, number))
+                if done.is_set():
                     return
         except BaseException as error:  # it belongs to whoever asked for the lines
             end = error
-        put(end)
+        waiting.put(end)
 
     threading.Thread(target=read, daemon=True).start()
     try:
-        while True:
-            batch: list[str] = []
-            item = waiting.get()
-            while isinstance(item, str):
-                batch.append(item)
-                if len(batch) == window or waiting.empty():
-                    break
-                item = waiting.get()
-            if batch:
+        end: str | BaseException | None = ""
+        while isinstance(end, str):
+            items = [waiting.get()]
+            while len(items) < window and not waiting.empty():
+                items.append(waiting.get())
+            if batch := [item for item in items if isinstance(item, str)]:
                 yield batch
-            if not isinstance(item, str):
-                if item is not None:
-                    raise item
-                return
+            end = items[-1]
+        if end is not None:
+            raise end
     finally:
         done.set()
+        while not waiting.empty():  # the reader may wait for room
+            waiting.get()

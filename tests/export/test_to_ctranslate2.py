@@ -13,7 +13,7 @@ import torch
 
 from scripts import export as script
 from transformer.checkpoint import weights
-from transformer.config import BOS_ID, EOS_ID, PAD_ID, UserError
+from transformer.config import BOS_ID, EOS_ID, PAD_ID, DecodeConfig, UserError
 from transformer.decoding.search import greedy_search
 from transformer.export.export import SENTENCES, ExportRequest, Target, export
 from transformer.export.to_ctranslate2 import (
@@ -89,7 +89,7 @@ def test_greedy_translations_are_the_models(
         torch.randint(4, 13, (length,), generator=random).tolist()
         for length in (3, 7, 5, 6, 2, 4, 6, 1)
     ])  # fmt: skip
-    ours = [list(h.ids) for h in greedy_search(model, src, max_ratio=100)]
+    ours = [list(h.ids) for h in greedy_search(model, src, DecodeConfig(max_ratio=100))]
     assert len({tuple(row) for row in ours}) > 4, "too alike to tell anything"
     assert search(src, model.config.max_len - 1) == ours
 

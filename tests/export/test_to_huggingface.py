@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tests.processes import ROOT, shipped
+from transformer import DecodeConfig
 from transformer.checkpoint import weights
 from transformer.config import BOS_ID, EOS_ID, PAD_ID, Direction, ModelConfig, UserError, target_tag
 from transformer.corpus.batching import collate
@@ -97,7 +98,8 @@ def ours(trained: Path, texts: list[str]) -> list[str]:
     """Our greedy translations, as long as the model has positions."""
     found = weights.load(trained)
     src = source_batch([found.tokenizer.encode(text) for text in texts])
-    return [found.tokenizer.decode(h.ids) for h in greedy_search(found.model, src, max_ratio=100)]
+    best = greedy_search(found.model, src, DecodeConfig(max_ratio=100))
+    return [found.tokenizer.decode(hypothesis.ids) for hypothesis in best]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(map(str, shape.values())))

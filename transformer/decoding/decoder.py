@@ -73,14 +73,9 @@ def open_decoder(
 ) -> Decoder:
     """Return a decoder for a checkpoint; UserError if weights, device or type cannot be used."""
     check_device(device, compute_type)
-    if _runs_on_cpu(device) and _is_natively_supported(opened.config, compute_type):
-        kind: ComputeType = "float32" if compute_type == "float32" else "int8"
-        return native.NativeDecoder(
-            opened.config,
-            opened.stored_weights(),
-            kind,
-            functools.partial(_load_plain_model, opened.folder),
-        )
+    if _runs_on_cpu(device) and (kind := _native_type(opened.config, compute_type)):
+        load = functools.partial(_load_plain_model, opened.folder)
+        return native.NativeDecoder(opened.config, opened.stored_weights(), kind, load)
     from transformer.decoding.search import BatchDecoder, select_device
 
     return BatchDecoder(_load_plain_model(opened.folder, str(select_device(device))), compute_type)
@@ -91,8 +86,7 @@ def decoder_from_model(model: "Transformer", compute_type: ComputeType = "auto")
 
     It is a `BatchDecoder` if the native one cannot run the model; then int8 is a UserError.
     """
-    if model.device.type == "cpu" and _is_natively_supported(model.config, compute_type):
-        kind: ComputeType = "float32" if compute_type == "float32" else "int8"
+    if model.device.type == "cpu" and (kind := _native_type(model.config, compute_type)):
         weights = ((name, tensor.float().numpy()) for name, tensor in model.state_dict().items())
         return native.NativeDecoder(model.config, weights, kind, lambda: model)
     from transformer.decoding.search import BatchDecoder
@@ -113,17 +107,20 @@ def _runs_on_cpu(device: str) -> bool:
     )
 
 
-def _is_natively_supported(config: ModelConfig, compute_type: ComputeType) -> bool:
-    """Return whether the native decoder can run a model so; UserError for int8 that it cannot."""
+def _native_type(config: ModelConfig, compute_type: ComputeType) -> ComputeType | None:
+    """Return the number type for the native decoder; None if it cannot run the model so.
+
+    Then int8 is a UserError.
+    """
     there = native.load_library() is not None
     if there and native.is_supported(config) and compute_type != "bfloat16":
-        return True
+        return "float32" if compute_type == "float32" else "int8"
     if compute_type == "int8":
         reason = "widths that 64 divides" if there else "the native decoder, which was not built"
         raise UserError(f"expected {reason} for int8; use float32")
     if not there:
         _warn_missing_library()
-    return False
+    return None
 
 
 @functools.cache

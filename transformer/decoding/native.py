@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -71,40 +71,31 @@ def load_library() -> ctypes.CDLL | None:
         return None
     if c_int32.in_dll(opened, "decoder_interface").value != INTERFACE_VERSION:
         return None
-    arguments = {
-        "decoder_error": [],
-        "decoder_open": [POINTER(_Shape), c_char_p, c_int32],
-        "decoder_close": [c_void_p],
-        "decoder_variant": [c_void_p],
-        "decoder_parameter": [c_void_p, c_int64, POINTER(c_int64 * 2)],
-        "decoder_read": [c_void_p, c_int64, c_void_p, c_void_p],
-        "decoder_search": [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_int64,
-                           POINTER(_Settings)],
-        "decoder_results": [c_void_p],
-        "decoder_free": [c_void_p],
-        "decoder_product": [c_char_p, c_int32, c_void_p, c_void_p, c_int64, c_int64, c_void_p,
-                            c_int64, c_int32, c_void_p],
+    signatures: dict[str, tuple[Any, ...]] = {  # the type of the result, then of the arguments
+        "decoder_error": (c_char_p,),
+        "decoder_open": (c_void_p, POINTER(_Shape), c_char_p, c_int32),
+        "decoder_close": (None, c_void_p),
+        "decoder_variant": (c_char_p, c_void_p),
+        "decoder_parameter": (c_char_p, c_void_p, c_int64, POINTER(c_int64 * 2)),
+        "decoder_read": (None, c_void_p, c_int64, c_void_p, c_void_p),
+        "decoder_search": (c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_int64,
+                           POINTER(_Settings)),
+        "decoder_results": (POINTER(_Results), c_void_p),
+        "decoder_free": (None, c_void_p),
+        "decoder_product": (c_int32, c_char_p, c_int32, c_void_p, c_void_p, c_int64, c_int64,
+                            c_void_p, c_int64, c_int32, c_void_p),
     }  # fmt: skip
-    for name, types in arguments.items():
-        getattr(opened, name).argtypes = types
-    for name in ("decoder_close", "decoder_read", "decoder_free"):
-        getattr(opened, name).restype = None
-    for name in ("decoder_error", "decoder_variant", "decoder_parameter"):
-        getattr(opened, name).restype = c_char_p
-    for name in ("decoder_open", "decoder_search"):
-        getattr(opened, name).restype = c_void_p
-    opened.decoder_results.restype = POINTER(_Results)
+    for name, (result, *arguments) in signatures.items():
+        function = getattr(opened, name)
+        function.restype, function.argtypes = result, arguments
     return opened
 
 
 def is_supported(config: ModelConfig) -> bool:
     """Return whether a model's widths are multiples that the native decoder's vectors need."""
     channels = config.d_model // config.n_heads
-    return not (
-        config.d_model % WIDTH_MULTIPLE
-        or config.d_ff % WIDTH_MULTIPLE
-        or channels % (WIDTH_MULTIPLE // 4)
-    )
+    widths = config.d_model, config.d_ff, 4 * channels
+    return not any(width % WIDTH_MULTIPLE for width in widths)
 
 
 class NativeDecoder:
@@ -194,23 +185,21 @@ class NativeDecoder:
         branches: int = 0,
     ) -> list[list[Hypothesis]]:
         """Return each source's hypotheses, best first, as `Decoder.search`; ValueError as there."""
-        order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
-        n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
-        for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
-            some = [sources[place] for place in places]
-            results = self._search(some, config, prefix, aligned=aligned, branches=branches)
-            found.update(zip(places, results, strict=True))
-        return [found[place] for place in range(len(sources))]
-
-    def _search(
-        self, sources: Sequence[Ids], config: DecodeConfig, prefix: Ids, *, aligned: bool,
-        branches: int,
-    ) -> list[list[Hypothesis]]:  # fmt: skip
         beams, scored = (1, True) if branches else (config.beam_size, config.scores)
         settings = _Settings(
             beams, config.n_best, config.no_repeat_ngram, scored, aligned, branches,
             self.n_threads, config.batch_tokens, config.alpha, config.max_ratio,
         )  # fmt: skip
+        order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
+        n, found = SOURCES_PER_CALL * self.n_threads, dict[int, list[Hypothesis]]()
+        for places in (order[start : start + n] for start in range(0, max(1, len(order)), n)):
+            results = self._search([sources[place] for place in places], settings, prefix)
+            found.update(zip(places, results, strict=True))
+        return [found[place] for place in range(len(sources))]
+
+    def _search(
+        self, sources: Sequence[Ids], settings: _Settings, prefix: Ids
+    ) -> list[list[Hypothesis]]:
         ids = array("i", [i for source in sources for i in source])
         lengths = array("q", map(len, sources))
         forced = array("i", prefix)
@@ -222,7 +211,7 @@ class NativeDecoder:
             raise ValueError(self._library.decoder_error().decode())
         try:
             results = self._library.decoder_results(found).contents
-            return _read_results(results, [len(source) + 1 for source in sources], aligned)
+            return _read_results(results, [len(source) + 1 for source in sources], settings.aligned)
         finally:
             self._library.decoder_free(found)
 

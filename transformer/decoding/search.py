@@ -20,6 +20,7 @@ from transformer.config import BOS_ID, EOS_ID, PAD_ID, ComputeType, DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis, Ids
 from transformer.model import DecoderLayer, DecoderState, Transformer, source_batch
 
+GREEDY = DecodeConfig()
 MIN_BATCH_ROWS = 8  # the fewest rows of a batch, if there are enough sources for all cores
 
 
@@ -105,20 +106,15 @@ def _start_tokens(model: Transformer, src: Tensor, prefix: Sequence[int]) -> Ten
 
 @torch.inference_mode()
 def greedy_search(
-    model: Transformer,
-    src: Tensor,
-    *,
-    max_ratio: float = 2.0,
-    prefix: Sequence[int] = (),
-    scored: bool = True,
-    no_repeat: int = 0,
+    model: Transformer, src: Tensor, config: DecodeConfig = GREEDY, *, prefix: Ids = ()
 ) -> list[Hypothesis]:
     """Take the likeliest token at each step, until the end mark: (B, S) -> B hypotheses.
 
-    The ids of a hypothesis include the forced prefix, its score does not. Without `scored` the
-    score is NaN. No n-gram of length `no_repeat` occurs twice, prefix included; 0 allows all.
+    The ids of a hypothesis include the forced `prefix`, its score does not; without `config.scores`
+    the score is NaN. No n-gram that `no_repeat_ngram` forbids occurs twice, prefix included.
     """
-    limits = length_limits(model, src, max_ratio, len(prefix))
+    scored, no_repeat = config.scores, config.no_repeat_ngram
+    limits = length_limits(model, src, config.max_ratio, len(prefix))
     tokens = _start_tokens(model, src, prefix)
     state = model.encode(src)
     rows = torch.arange(src.size(0), device=src.device)  # (R,) the sentence of each row
@@ -146,12 +142,13 @@ def greedy_search(
 
 @torch.inference_mode()
 def branch_search(
-    model: Transformer, src: Tensor, number: int, *, max_ratio: float = 2.0, prefix: Ids = ()
+    model: Transformer, src: Tensor, number: int, config: DecodeConfig, *, prefix: Ids = ()
 ) -> list[Hypothesis]:
     """Search greedily from `number` best tokens after `prefix`, unscored: (1, S) -> best first."""
+    config = dataclasses.replace(config, scores=True, no_repeat_ngram=0)
     tokens = _start_tokens(model, src, prefix)
     logits, _ = _next_logits(model, tokens, model.encode(src))
-    may_go_on = tokens.size(1) < length_limits(model, src, max_ratio, len(prefix) + 1)
+    may_go_on = tokens.size(1) < length_limits(model, src, config.max_ratio, len(prefix) + 1)
     log_probs = _mask_logits(logits.log_softmax(-1), may_go_on)
     gains, chosen = log_probs.topk(min(number, log_probs.size(1)))
     branches: list[Hypothesis] = []
@@ -159,8 +156,7 @@ def branch_search(
         if token == EOS_ID:
             branches.append(Hypothesis(tuple(prefix), gain))
         elif gain > -math.inf:
-            forced = [*prefix, token]
-            (rest,) = greedy_search(model, src, max_ratio=max_ratio, prefix=forced)
+            (rest,) = greedy_search(model, src, config, prefix=[*prefix, token])
             branches.append(dataclasses.replace(rest, score=gain + rest.score))
     return sorted(branches, key=lambda branch: -branch.score)
 
@@ -258,18 +254,10 @@ def search(
             f"expected a prefix of at most {model.config.max_len - 2} tokens, got {len(prefix)}"
         )
     if branches:
-        return [
-            branch_search(
-                model, row[None, row != PAD_ID], branches, max_ratio=config.max_ratio, prefix=prefix
-            )
-            for row in src
-        ]
+        rows = (row[None, row != PAD_ID] for row in src)
+        return [branch_search(model, row, branches, config, prefix=prefix) for row in rows]
     if config.beam_size == 1:
-        best = greedy_search(
-            model, src, max_ratio=config.max_ratio, prefix=prefix, scored=config.scores,
-            no_repeat=config.no_repeat_ngram,
-        )  # fmt: skip
-        return [[hypothesis] for hypothesis in best]
+        return [[best] for best in greedy_search(model, src, config, prefix=prefix)]
     return beam_search(model, src, config, prefix=prefix)
 
 

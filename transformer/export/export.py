@@ -145,7 +145,7 @@ def find_differences(
         rows = order[start : start + BATCH_SIZE]
         src = source_batch([sources[text] for text in rows]).to(model.device)
         most = length_limits(model, src, MAX_RATIO) - 1  # (B,) without the end mark
-        hypotheses = greedy_search(model, src, max_ratio=MAX_RATIO)
+        hypotheses = greedy_search(model, src)
         others = search(src, int(most.max()))
         for row, (text, hypothesis) in enumerate(zip(rows, hypotheses, strict=True)):
             theirs = others[row][: int(most[row])]

@@ -77,7 +77,7 @@ def glossary_rows(
 ) -> Iterator[tuple[str, str]]:
     """Yield the rare nouns with their plurals, and the translations with theirs: `gust|gusts`."""
     ours, theirs = spelling.load_words(lang), spelling.load_words(to)
-    if ours is None or theirs is None:
+    if not (ours.rank and theirs.rank):
         raise UserError(f"expected languages whose words are listed (es, en), got {lang}, {to}")
     for word in sorted(rare):
         several, translated = plural(word, lang), plural(translations[word], to)

@@ -79,7 +79,9 @@ def detect(text: str) -> Detection:
     total += LETTER_WEIGHT * sum(map(text.lower().count, SPANISH_LETTERS))
     confidence = 1 / (1 + math.exp(-min(abs(total), 50.0)))
     if confidence < MIN_CONFIDENCE and (words := set(WORD.findall(text.lower()))):
-        usual = [lang for lang in LANGUAGES if _word_ranks(lang).keys() >= words]
+        from transformer.text import spelling  # its tables are for text that does not tell
+
+        usual = [lang for lang in LANGUAGES if spelling.load_words(lang).rank.keys() >= words]
         if len(usual) == 1:
             return Detection(usual[0], MIN_CONFIDENCE)
     return Detection("es" if total >= 0 else "en", confidence)
@@ -88,14 +90,6 @@ def detect(text: str) -> Detection:
 def _sum_weights(text: str) -> float:
     weights = trigram_weights()
     return sum(weights.get(trigram, 0.0) for trigram in trigrams(text))
-
-
-def _word_ranks(lang: str) -> Mapping[str, int]:
-    """Return the frequent words of a language with their ranks."""
-    from transformer.text import spelling  # its tables are for text that does not tell
-
-    known = spelling.load_words(lang)
-    return known.rank if known else {}
 
 
 def is_in_target_language(text: str, src_lang: str, tgt_lang: str) -> bool:
@@ -111,7 +105,7 @@ def is_in_target_language(text: str, src_lang: str, tgt_lang: str) -> bool:
         return n_words == 1 and (here, there) == (0.0, 1.0)
     if there < MIN_TARGET_SHARE or here >= there:
         return False
-    own, other = _word_ranks(src_lang), _word_ranks(tgt_lang)
+    own, other = (spelling.load_words(lang).rank for lang in (src_lang, tgt_lang))
     words, last = WORD.findall(text.lower()), 2 * spelling.N_COMMON_WORDS
     n_native = sum(own.get(word, last) < other.get(word, last) for word in words)
     if n_native > MAX_SOURCE_SHARE * len(words):

@@ -71,7 +71,7 @@ def is_person_name(name: str, lang: str) -> bool:
     last = middle.pop()
     if not all(_is_in(word, given, surnames) for word in middle):
         return False
-    known = [*filter(None, map(spelling.load_words, ("es", "en")))]
+    known = [spelling.load_words(lang) for lang in ("es", "en")]
     if not _is_in(first, given):  # Lebron James
         return _is_in(last, surnames) and not any(first.lower() in words for words in known)
     if not _is_in(last, surnames):  # Virginia Woolf, and not Virginia Beach

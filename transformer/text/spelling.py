@@ -67,7 +67,7 @@ class WordList:
 
     def correction(self, word: str) -> str:
         """Return the most frequent word of which `word` is a typo, if any; else `word` itself."""
-        if word in self:
+        if word in self or not self.rank:
             return word
         candidates = {other for other in single_edits(word) if other in self.rank}
         return min(candidates, key=self.rank.__getitem__, default=word)
@@ -100,10 +100,10 @@ def table_path(lang: str) -> Path:
 
 
 @functools.cache
-def load_words(lang: str) -> WordList | None:
-    """Return the words of a language, which `data/tables.py` collects; None without a table."""
+def load_words(lang: str) -> WordList:
+    """Return the words of a language, which `data/tables.py` collects; none without a table."""
     if not table_path(lang).is_file():
-        return None
+        return WordList({}, frozenset())
     frequent, others = read_lists(table_path(lang))
     return WordList({word: place for place, word in enumerate(frequent)}, frozenset(others))
 
@@ -114,10 +114,7 @@ def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tu
     `n_pieces` returns the number of vocabulary pieces of a word. A word with fewer pieces than its
     correction stays: the model knows it from texts that the word lists do not count.
     """
-    known = load_words(lang)
-    typos: list[str] = []
-    if known is None:
-        return text, typos
+    known, typos = load_words(lang), list[str]()
 
     def correct(match: re.Match[str]) -> str:
         word = match[0]
@@ -133,7 +130,7 @@ def correct_spelling(text: str, lang: str, n_pieces: Callable[[str], int]) -> tu
 def has_only_known_words(text: str, lang: str) -> bool:
     """Return whether the language has each word of a text; True if it has no word list."""
     known = load_words(lang)
-    return known is None or all(
+    return not known.rank or all(
         len(word) < 3 or word in known  # 'll, ve, Mr
         for word in LETTER_RUN.findall(text.lower())
     )
@@ -149,7 +146,7 @@ def known_word_share(text: str, lang: str) -> tuple[float, int]:
     found = _WORD.findall(text)
     if not text.isupper():
         found = [word for i, word in enumerate(found) if not i or word.islower()]
-    if known is None or not found:
+    if not (known.rank and found):
         return 1.0, 0
     rank, others, least = known.rank, known.others, N_COMMON_WORDS
     points = [

@@ -228,14 +228,14 @@ class Directions:
         before: Direction | None, glossary: Glossary | None = None,
     ) -> list[Translation]:  # fmt: skip
         each = [langs] * len(texts) if langs else self.detect_directions(texts, before)
-        results: list[Translation | None] = [None] * len(texts)
+        results: dict[int, Translation] = {}
         for direction in dict.fromkeys(each):
             places = [i for i, own in enumerate(each) if own == direction]
             own = [texts[i] for i in places]
             translations = self.translator(direction).translate(own, decode, glossary)
             for i, translation in zip(places, translations, strict=True):
                 results[i] = dataclasses.replace(translation, langs=direction)
-        return [result for result in results if result is not None]
+        return [results[i] for i in range(len(texts))]
 
     def stream(
         self,

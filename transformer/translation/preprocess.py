@@ -5,25 +5,12 @@ of them is translated by itself. Text in capitals is translated in lower case.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 from transformer.config import SLOTS
-from transformer.text.casing import (
-    capitalize_first,
-    heading_case,
-    is_all_caps,
-    is_capitalized_word,
-    is_heading,
-    is_lowercase_phrase,
-    is_title_case,
-    lowercase,
-    match_final_mark,
-    match_initial_case,
-    may_be_title_case,
-    title_case,
-)
+from transformer.text import casing
 from transformer.text.glossary import TermSpan
 from transformer.text.patterns import is_accelerator, is_markup, is_paired_markup
 from transformer.text.placeholders import restore_slots, slot
@@ -34,6 +21,14 @@ Part = tuple[str, bool]  # a text, and whether it is kept as it is
 
 _LETTER = re.compile(r"[^\W\d_]")
 _PAIR = re.compile(r"[A-ZÁÉÍÓÚÑ][^\W\d_]+ [A-ZÁÉÍÓÚÑ][^\W\d_]+")  # of words with capitals
+_STYLES: Mapping[Style, Callable[[str], str]] = {  # what a style does to a translation
+    "": str,
+    "capitals": str.upper,
+    "title": casing.title_case,
+    "heading": casing.heading_case,
+    "capital": casing.capitalize_first,
+    "small": lambda text: casing.match_initial_case(text, "small"),
+}
 _BEGINNING = re.compile(r"[\s¿¡\"'«“\u2018(\[—–-]*+([^\W\d_]++)")
 
 
@@ -99,20 +94,20 @@ class ModelInput:
     def assemble(self, outputs: Sequence[str]) -> str:
         """Return the translation of the sentence, from `outputs`, the translations of `texts`."""
         translated, last = iter(outputs), len(self.parts) - 1
-        texts = []
+        restyle, texts = _STYLES[self.sentence.style], []
         for place, (text, is_kept) in enumerate(self.parts):
             if is_kept:
-                texts.append(text if text in self.sentence.kept else self._apply_style(text))
+                texts.append(text if text in self.sentence.kept else restyle(text))
                 continue
-            output = self._apply_style(next(translated))
+            output = restyle(next(translated))
             if self.originals:
                 for slot_before_word in _slots_before_words(self.sentence.parts).values():
                     output = output.replace(f"{slot_before_word} ", slot_before_word)
                 output = restore_slots(self._restore_spaces(text, output), self.originals)
             if place < last or self.sentence.suffix.strip():
-                output = match_final_mark(output, text)
+                output = casing.match_final_mark(output, text)
             if place > 0 or self.sentence.prefix.endswith(("..", "…")):
-                output = match_initial_case(output, text)
+                output = casing.match_initial_case(output, text)
             texts.append(output)
         text = self._restore_capital("".join(texts))
         return self.sentence.prefix + text + self.sentence.suffix
@@ -144,21 +139,7 @@ class ModelInput:
         for token in self.sentence.kept:
             if text.startswith(token, at) and not (token in terms and token.islower()):
                 return text
-        return text[:at] + capitalize_first(text[at:])
-
-    def _apply_style(self, text: str) -> str:
-        match self.sentence.style:
-            case "title":
-                return title_case(text)
-            case "heading":
-                return heading_case(text)
-            case "capital":
-                return capitalize_first(text)
-            case "small":
-                return match_initial_case(text, "small")
-            case "capitals":
-                return text.upper()
-        return text
+        return text[:at] + casing.capitalize_first(text[at:])
 
 
 def parse_sentence(
@@ -201,9 +182,10 @@ def parse_sentence(
         suffix, parts[-1] = parts[-1][0][len(last) :] + suffix, (last, False)
     style = _detect_style(" ".join([_joined_words(parts), *(words for _, words in pairs)]))
     if style == "title":
-        pairs = tuple((title_case(t) if t.islower() else t, words) for t, words in pairs)
+        pairs = tuple((casing.title_case(t) if t.islower() else t, words) for t, words in pairs)
         parts = [
-            (title_case(t), True) if (t, k) in own and t.islower() else (t, k) for t, k in parts
+            (casing.title_case(t), True) if (t, k) in own and t.islower() else (t, k)
+            for t, k in parts
         ]
     lowered = _lowercase(parts) if style else tuple(parts)
     return SourceSentence(lowered, prefix, suffix, style, terms=pairs)
@@ -215,9 +197,9 @@ def _joined_words(parts: Sequence[Part]) -> str:
 
 def _detect_style(text: str) -> Style:
     if text.isupper():
-        return "capitals" if is_all_caps(text) else ""
+        return "capitals" if casing.is_all_caps(text) else ""
     # The first half is for speed.
-    return "title" if sum(map(str.istitle, text.split())) > 3 and is_title_case(text) else ""
+    return "title" if sum(map(str.istitle, text.split())) > 3 and casing.is_title_case(text) else ""
 
 
 def _is_outside(parts: Sequence[Part], place: int, outside: str) -> bool:
@@ -243,9 +225,9 @@ def _lowercase(parts: Sequence[Part]) -> tuple[Part, ...]:
         letter = None if is_kept else _LETTER.search(text)
         if letter and is_first:
             at, is_first = letter.start(), False
-            lowered.append((text[: at + 1] + lowercase(text[at + 1 :]), False))
+            lowered.append((text[: at + 1] + casing.lowercase(text[at + 1 :]), False))
         else:
-            lowered.append((text if is_kept else lowercase(text), is_kept))
+            lowered.append((text if is_kept else casing.lowercase(text), is_kept))
     return tuple(lowered)
 
 
@@ -289,33 +271,27 @@ def recase(sentence: SourceSentence, has_slots: bool, lang: str = "") -> ModelIn
     """
     if sentence.style or sentence.terms:
         return None
-    word = sentence.text.removesuffix(".")
-    if not sentence.kept and is_capitalized_word(word):  # with a stop, too: Cell.
-        stop = sentence.text[len(word) :] + sentence.suffix
-        parts = ((word.lower(), False),)
-        lowered = replace(sentence, parts=parts, suffix=stop, style="capital")
-    elif not sentence.kept and is_lowercase_phrase(sentence.text):
-        raised = capitalize_first(sentence.text)
-        lowered = replace(sentence, parts=((raised, False),), style="small")
-    elif may_be_title_case(sentence.words) or (
-        not sentence.kept and _PAIR.fullmatch(sentence.text)
-    ):
-        lowered = replace(sentence, parts=_lowercase(sentence.parts), style="title")
-    elif not sentence.kept and is_heading(sentence.text):
-        lowered = replace(
-            sentence,
-            parts=_lowercase(sentence.parts),
-            style="capital" if lang == "es" else "heading",
-        )
+    text, is_plain = sentence.text, not sentence.kept
+    word = text.removesuffix(".")
+    if is_plain and casing.is_capitalized_word(word):  # with a stop, too: Cell.
+        parts, suffix = ((word.lower(), False),), text[len(word) :] + sentence.suffix
+        recased = replace(sentence, parts=parts, suffix=suffix, style="capital")
+    elif is_plain and casing.is_lowercase_phrase(text):
+        parts = ((casing.capitalize_first(text), False),)
+        recased = replace(sentence, parts=parts, style="small")
+    elif casing.may_be_title_case(sentence.words) or (is_plain and _PAIR.fullmatch(text)):
+        recased = replace(sentence, parts=_lowercase(sentence.parts), style="title")
+    elif is_plain and casing.is_heading(text):
+        style: Style = "capital" if lang == "es" else "heading"
+        recased = replace(sentence, parts=_lowercase(sentence.parts), style=style)
     else:
         return None
-    return mask(lowered, has_slots)
+    return mask(recased, has_slots)
 
 
 def is_all_terms(sentence: SourceSentence) -> bool:
     """Return whether the sentence has no words besides its terms, so that it needs no model."""
-    rest = "".join(text for text, is_kept in sentence.parts if not is_kept)
-    return bool(sentence.terms) and not re.search(r"[^\W_]|[¿¡]", rest)
+    return bool(sentence.terms) and not re.search(r"[^\W_]|[¿¡]", sentence.words)
 
 
 class TermPlace(NamedTuple):
@@ -325,10 +301,6 @@ class TermPlace(NamedTuple):
     end: int
     slot: str
     target: str
-
-    def relative_to(self, start: int) -> Self:
-        """Return the same place, counted from `start`."""
-        return self._replace(start=self.start - start, end=self.end - start)
 
 
 def locate_terms(sentence: SourceSentence, has_slots: bool) -> tuple[str, list[TermPlace]]:

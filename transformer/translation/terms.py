@@ -5,17 +5,18 @@ Cross-attention shows which words translate the term, and the term's target repl
 for the term would lose its meaning; slots are for words that the model does not know.
 """
 
+import bisect
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 from transformer.config import DecodeConfig
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.text.casing import FUNCTION_WORDS
 from transformer.text.markup import project_markup
+from transformer.text.spans import overlapping
 from transformer.text.spelling import match_case
 from transformer.text.tokenizer import align_words, group_words
 from transformer.translation.preprocess import ModelInput, SourceSentence, TermPlace, locate_terms
@@ -52,30 +53,27 @@ def translate_terms(
     located = [locate_terms(sentence, translator.tokenizer.has_slots) for sentence in sentences]
     cuts = [translator.split_to_fit(text) for text, _ in located]
     sources = [ids for pieces in cuts for _, ids in pieces if ids]
-    results = iter(translator.decoder.search(sources, decode, aligned=True) if sources else [])
+    results = iter(translator.decoder.search(sources, decode, aligned=True))
     translated = []
     for sentence, (text, places), pieces in zip(sentences, located, cuts, strict=True):
-        whole, end = ModelInput(sentence, ((text, False),), sentence.kept), 0
-        parts: list[tuple[Candidate, ...]] = []
+        parts, end = list[list[Candidate]](), 0
         for piece, ids in pieces:
             start, end = end, end + len(piece)
             own = [
-                place.relative_to(start)
+                place._replace(start=place.start - start, end=place.end - start)
                 for place in places
                 if start <= place.start < place.end <= end
             ]
-            found = next(results) if ids else ()
             parts.append(
-                tuple(_candidate(translator, (piece, ids), hypothesis, own) for hypothesis in found)
-                or (Candidate(text=piece, score=0.0, tokens=()),)
-            )
-        assemble = functools.partial(_assemble_pieces, whole)
-        translated.append(combine_candidates(parts, assemble))
+                [_candidate(translator, (piece, ids), found, own) for found in next(results)]
+                if ids else [Candidate(text=piece, score=0.0, tokens=())]
+            )  # fmt: skip
+        whole = ModelInput(sentence, ((text, False),), sentence.kept)
+        translated.append(tuple(
+            replace(candidate, text=whole.assemble([candidate.text]))
+            for candidate in combine_candidates(parts, "".join)
+        ))  # fmt: skip
     return translated
-
-
-def _assemble_pieces(whole: ModelInput, texts: Sequence[str]) -> str:
-    return whole.assemble(["".join(texts)])
 
 
 def _candidate(
@@ -110,13 +108,11 @@ def place_terms(
     others: list[TermPlace] = []
     for place in places:
         found = (match.span() for match in term_pattern(place.target).finditer(output))
-        free = next(
-            (span for span in found if not any(_overlaps(span, other) for other in spans)), None
-        )
+        free = next((span for span in found if not overlapping(*span, spans)), None)
         if free is None:
             others.append(place)
         else:
-            spans.append((*free, place.slot))
+            bisect.insort(spans, (*free, place.slot))
     try:
         projected = project_markup(sentences, [place[:2] for place in others], words, weights)
     except ValueError:  # a sign that the vocabulary writes otherwise
@@ -128,15 +124,11 @@ def place_terms(
             inner = _trim_span(text, source[slice(*others[mark][:2])], others[mark].target)
             spans.append((start + inner[0], start + inner[1], others[mark].slot))
     spans.sort()
-    if any(_overlaps(one, other) for one, other in pairwise(spans)):
+    if any(one[1] > other[0] for one, other in pairwise(spans)):
         return output
     for start, stop, slot in reversed(spans):
         output = output[:start] + slot + output[stop:]
     return output
-
-
-def _overlaps(span: Sequence[Any], other: Sequence[Any]) -> bool:
-    return bool(span[0] < other[1] and other[0] < span[1])
 
 
 def _trim_span(text: str, term: str, target: str) -> tuple[int, int]:

@@ -81,7 +81,7 @@ class Layout:
 
     text: str
     segments: tuple[Segment, ...]
-    source_warnings: tuple[str, ...] = ()  # warnings that hold for the whole text
+    source_warnings: tuple[str, ...] = ()
 
     @classmethod
     def split(
@@ -108,17 +108,15 @@ class Layout:
 
     def join(self, results: Iterator[Translation], n_best: int) -> Translation:
         """Translate the text by the next `results`, one a sentence; keep `n_best` candidates."""
-        translated = [next(results) for _ in self.sentences]
-
-        def write(texts: Sequence[str]) -> str:
-            said = iter(texts)
-            return "".join(next(said) if s.is_sentence else s.text for s in self.segments)
-
-        candidates = combine_candidates([result.candidates for result in translated], write)[
-            :n_best
-        ]
-        later = (line for result in translated for line in result.warnings)
-        warnings = dict.fromkeys((*self.source_warnings, *later))
+        parts, warnings = list[Sequence[Candidate]](), dict.fromkeys(self.source_warnings)
+        for segment in self.segments:
+            if segment.is_sentence:
+                result = next(results)
+                parts.append(result.candidates)
+                warnings |= dict.fromkeys(result.warnings)
+            else:
+                parts.append([Candidate(text=segment.text, score=0, tokens=())])
+        candidates = combine_candidates(parts, "".join)[:n_best]
         return Translation(source=self.text, candidates=candidates, warnings=tuple(warnings))
 
 
@@ -126,12 +124,6 @@ def combine_candidates(
     parts: Sequence[Sequence[Candidate]], write: Callable[[Sequence[str]], str]
 ) -> tuple[Candidate, ...]:
     """Combine the k-th candidates of parts, or their last: `write` joins texts, scores add up."""
-    if len(parts) == 1:
-        return tuple(
-            candidate if candidate.text == (text := write([candidate.text]))
-            else dataclasses.replace(candidate, text=text)
-            for candidate in parts[0]
-        )  # fmt: skip
     whole = []
     for k in range(max(map(len, parts), default=1)):
         chosen = [candidates[min(k, len(candidates) - 1)] for candidates in parts]

@@ -50,20 +50,19 @@ _ROMAN = re.compile(r"\b[IVX]+\b", re.IGNORECASE)
 
 MAX_ROW = 80  # characters of a row of a calendar
 _WORD = re.compile(r"[^\W\d_]+")
-_DAYS = (
-    ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
-    ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
-)
-_SHORT_DAYS = (
-    ["lu", "ma", "mi", "ju", "vi", "sá", "do"],
-    ["mo", "tu", "we", "th", "fr", "sa", "su"],
-)
-_MONTHS = (
-    ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"],
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
-)
-_TABLES = (_DAYS, _SHORT_DAYS, _MONTHS)
-_CALENDAR = {"es": _TABLES, "en": tuple(pair[::-1] for pair in _TABLES)}
+_TABLES = [  # Spanish, English
+    tuple(map(str.split, pair))
+    for pair in (
+        ("lun mar mié jue vie sáb dom", "mon tue wed thu fri sat sun"),
+        ("lu ma mi ju vi sá do", "mo tu we th fr sa su"),
+        ("ene feb mar abr may jun jul ago sep oct nov dic",
+         "jan feb mar apr may jun jul aug sep oct nov dec"),
+    )
+]  # fmt: skip
+_CALENDAR = {
+    "es": [dict(zip(es, en, strict=True)) for es, en in _TABLES],
+    "en": [dict(zip(en, es, strict=True)) for es, en in _TABLES],
+}
 
 # Times in spellings that a corpus hardly has: 18h30, 6.30 h, 22:00 hrs, 5PM.
 _CLOCK = re.compile(
@@ -113,7 +112,7 @@ def space_alternatives(text: str, lang: str) -> str:
     """Set the words of `his/her` and `lunes-viernes` apart, if both are words of the language."""
 
     def space(found: re.Match[str]) -> str:
-        words = load_words(lang) or ()
+        words = load_words(lang)
         is_known = all(word.lower() in words for word in re.findall(r"\w+", found[0]))
         sign = re.search("[/–]", found[0]) or re.search("-", found[0])
         return found[0].replace(sign[0], f" {sign[0]} ") if is_known and sign else found[0]
@@ -153,9 +152,8 @@ def translate_calendar(text: str, lang: str) -> str:
     """Translate a row of days or months abbreviated in `lang`; return "" for any other text."""
     row = {word.lower() for word in _WORD.findall(text)} if len(text) <= MAX_ROW else set[str]()
     n_least = 7 if max(map(len, row), default=0) == 2 else 2  # Do, Mi are words, too
-    tables = (dict(zip(*pair, strict=True)) for pair in _CALENDAR[lang] if len(row) >= n_least)
-    names = next((table for table in tables if row <= table.keys()), None)
-    if names is None or any(map(str.isdigit, text)):
+    names = next((table for table in _CALENDAR[lang] if row <= table.keys()), None)
+    if names is None or len(row) < n_least or any(map(str.isdigit, text)):
         return ""
     if text.islower() and lang == "en":  # Spanish has small letters for both
         return _WORD.sub(lambda word: names[word[0]], text)

@@ -47,8 +47,7 @@ SLOT_MARGIN = 0.5  # nats a token, by which slots must be surer than the words o
 # means where they are right, too.
 MIN_LOG_PROB, MIN_TOKENS = -1.0, 4
 UNSURE = QualityIssue("unsure", 1)
-INVENTED = "invented word"
-NOT_REPORTED = (INVENTED,)  # retried, but no warning: the word may be a rare one
+INVENTED = "invented word"  # retried, but no warning: the word may be a rare one
 Candidates = tuple[Candidate, ...]
 Issues = tuple[QualityIssue, ...]
 Ranking = tuple[Candidates, Issues]  # candidates, and the issues of the first one
@@ -83,8 +82,7 @@ class GuardedTranslator(TextTranslator):
         kept, glossary = self._protected_spans(text), glossary or self.glossary
         langs = self.src_lang, self.tgt_lang
         terms = glossary.matcher(langs).find(text, kept) if glossary else ()
-        if terms and kept:
-            kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
+        kept = [(a, b) for a, b in kept if not overlapping(a, b, terms)]
         layout = Layout.split(text, self.src_lang, kept, terms)
         if layout.sentences or not spelling.is_non_latin(text):
             return layout
@@ -123,7 +121,7 @@ class GuardedTranslator(TextTranslator):
                 warnings=(
                     *(f"spelling: {typo}" for typo in source.typos),
                     *([self._foreign_warning] * source.is_foreign),
-                    *(str(issue) for issue in issues if issue.code not in NOT_REPORTED),
+                    *(str(issue) for issue in issues if issue.code != INVENTED),
                 ),
             )
             for sentence, source, (candidates, issues) in zip(sentences, sources, best, strict=True)
@@ -182,14 +180,14 @@ class GuardedTranslator(TextTranslator):
             and not (kind == "accelerator" and overlapping(start, end, people))  # Tom &Jerry
         ]  # fmt: skip
         names = [m.span() for m in _NAME.finditer(text)] if self.has_slots else []
-        for also in (people, names):
-            found = sorted([*found, *(name for name in also if not overlapping(*name, found))])
         runs = [
-            run.span() for run in self._unwritable.finditer(text)
+            run.span()
+            for run in self._unwritable.finditer(text)
             if unicodedata.normalize("NFKC", run.group()).strip("\u200d\ufe0f")  # it is visible
-            and not overlapping(*run.span(), found)
-        ]  # fmt: skip
-        return sorted([*found, *runs])
+        ]
+        for also in (people, names, runs):
+            found = sorted([*found, *(span for span in also if not overlapping(*span, found))])
+        return found
 
     def _model_input(self, sentence: SourceSentence) -> ModelInput:
         """Return the first input to try: the sentence, with slots (characters) for kept tokens.
@@ -229,10 +227,7 @@ class GuardedTranslator(TextTranslator):
     def _search_both_cases(
         self, sources: Sequence[SourceSentence], decode: DecodeConfig
     ) -> list[Ranking]:
-        """Return the ranking of each sentence; of words and titles, the better of either case.
-
-        A ranking is candidates, best first, and the issues of the first. A corpus has few titles.
-        """
+        """Return the ranking of each sentence; of words and titles, the better of either case."""
         inputs = [self._model_input(sentence) for sentence in sources]
         recased = {
             i: model_input
@@ -254,14 +249,19 @@ class GuardedTranslator(TextTranslator):
         return best
 
     def _retry(
-        self,
-        sources: Sequence[SourceSentence],
-        best: list[Ranking],
-        decode: DecodeConfig,
+        self, sources: Sequence[SourceSentence], best: list[Ranking], decode: DecodeConfig,
         n_best: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Retry sentences with issues in several ways; update `best`, `n_best` candidates each."""
-        for codes, make_input in self._retry_strategies():
+        tokens = {"missing", "doubled", "emptied", "term missing"}
+        ways: list[tuple[set[str], RetryStrategy]] = [  # with the codes they are for, empty: all
+            (set(), lambda sentence, _: self._model_input(sentence)),
+            ({"number lost", "number added", "sign lost", "name changed"}, self._protect_lost),
+            ({"quotation marks"},
+             lambda s, _: preprocess.split_at_quotes(s, self.has_slots, self.tgt_lang)),
+            (tokens, lambda sentence, _: preprocess.split_at_placeholders(sentence)),
+        ]  # fmt: skip
+        for codes, make_input in ways:
             again = {
                 i: make_input(sources[i], issues)
                 for i, (_, issues) in enumerate(best)
@@ -272,17 +272,6 @@ class GuardedTranslator(TextTranslator):
                 ranked, issues = self._rank(sources[i], candidates)
                 if total_severity(issues) < total_severity(best[i][1]):
                     best[i] = ranked[:n_best], issues
-
-    def _retry_strategies(self) -> list[tuple[set[str], RetryStrategy]]:
-        """Return retries: (codes they are for, empty: all; (sentence, issues) -> ModelInput)."""
-        tokens = {"missing", "doubled", "emptied", "term missing"}
-        return [
-            (set(), lambda sentence, _: self._model_input(sentence)),
-            ({"number lost", "number added", "sign lost", "name changed"}, self._protect_lost),
-            ({"quotation marks"},
-             lambda s, _: preprocess.split_at_quotes(s, self.has_slots, self.tgt_lang)),
-            (tokens, lambda sentence, _: preprocess.split_at_placeholders(sentence)),
-        ]  # fmt: skip
 
     def _protect_lost(self, sentence: SourceSentence, issues: Issues) -> ModelInput:
         """Return an input in which lost numbers, converted by rule, and names are protected."""
@@ -297,11 +286,9 @@ class GuardedTranslator(TextTranslator):
                 end = stop
             parts.append((text[end:], is_kept))
         kept = dataclasses.replace(sentence, parts=tuple(part for part in parts if part[0]))
-        return (
-            preprocess.mask(kept, True)
-            if self.has_slots
-            else preprocess.split_at_placeholders(kept)
-        )
+        if self.has_slots:
+            return preprocess.mask(kept, True)
+        return preprocess.split_at_placeholders(kept)
 
     def _translate_inputs(
         self, inputs: Sequence[ModelInput], decode: DecodeConfig
@@ -373,8 +360,7 @@ def _invented_words(source: str, candidate: Candidate, lang: str) -> list[Qualit
     """
     words = set(spelling.LOWERCASE_WORD.findall(candidate.text))
     words -= {piece.removeprefix("▁") for piece in candidate.tokens}
-    known = spelling.load_words(lang) if words else None
-    if known is None:
+    if not (words and (known := spelling.load_words(lang)).rank):
         return []
     unknown = sorted(word for word in words if word not in known and word not in source.lower())
     return [QualityIssue(INVENTED, 1, word) for word in unknown]

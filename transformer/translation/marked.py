@@ -83,15 +83,12 @@ def take_out_marks(segment: Segment) -> MarkedSentence | None:
     if any(glued) or any(glued_behind):  # within a word, a footnote
         return None
     marks = [mark for pair in found for mark in pair]
-    text, end = "", 0
 
     def moved(at: int) -> int:
         return at - sum(b - a for a, b in marks if b <= at)
 
-    for start, stop in marks:
-        text, end = text + segment.text[end:start], stop
     spans = tuple((moved(one[1]), moved(other[0])) for one, other in found)
-    text += segment.text[end:]
+    text = mask(segment.text, marks, "")
     kept = [(moved(a), moved(b)) for a, b in segment.kept if (a, b) not in marks]
     words = mask(text, kept)
     inner = [words[slice(*span)] for span in spans]

@@ -54,7 +54,10 @@ _NUMBER_WORDS = """0 zero cero|1 one first once un uno una primer primero primer
 NUMBER_WORDS = {
     number: frozenset(words) for number, *words in map(str.split, _NUMBER_WORDS.split("|"))
 }
+# Of centuries and kings: Roman numerals of numbers below 40.
 _ROMAN_DIGITS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_ROMAN = {str(n): "X" * (n // 10) + _ROMAN_DIGITS[n % 10] for n in range(1, 40)}
+NUMERALS = {numeral: int(digits) for digits, numeral in _ROMAN.items()}
 _CODE = re.compile(r"\b[A-Z]{2,}\d+\b")  # of an account, a norm, a road: ES91, ISO9001
 # How a sign beside numbers, or a unit behind them, may stand in words; what has lost it says
 # another sum. People leave out the dollars of millions, and the degrees of a fever.
@@ -81,8 +84,9 @@ _LONG_NUMERAL = re.compile(  # an IV is a drip, too
     r"(?i:\b(el|la|los|las|del|al|the)\s)?\b((?!IV\s[a-z])[IVX]{2,})\b"
 )
 _MILLIONS, _BILLIONS = ("millones", "millón"), ("billion", "bn")
-_MONTHS = [set[str](), {"jan", "ene"}, {"feb"}, {"mar"}, {"apr", "abr"}, {"may"}, {"jun"}, {"jul"},
-           {"aug", "ago"}, {"sep"}, {"oct"}, {"nov"}, {"dec", "dic"}]  # fmt: skip
+_MONTHS = {"1": ("jan", "ene"), "2": ("feb",), "3": ("mar",), "4": ("apr", "abr"), "5": ("may",),
+           "6": ("jun",), "7": ("jul",), "8": ("aug", "ago"), "9": ("sep",), "10": ("oct",),
+           "11": ("nov",), "12": ("dec", "dic")}  # fmt: skip
 HALF_HOUR_WORDS = frozenset(("half", "media", "quarter", "cuarto"))
 # Who writes like this writes 2 for "to", 4 for "for", 1 for "one": no numbers.
 _CHAT_WORDS = """u ur r n thx pls plz tmrw luv idk lol lmao sry bc cuz im ill dont cant didnt whats
@@ -91,14 +95,6 @@ CHAT_WORDS = frozenset(_CHAT_WORDS.split())
 _CHAT_DIGIT = re.compile(
     r"(?:any|every|some|no)1|(?:[bhmw]|gr|l|str)8r?|b4|4(?:get|give|ever)\w*|2(?:day|mrw|nite)|salu2"
 )
-
-
-def to_roman(number: int) -> str:
-    """Return the Roman numeral of a number below 40, as of centuries and kings; else ""."""
-    return "X" * (number // 10) + _ROMAN_DIGITS[number % 10] if number < 40 else ""
-
-
-NUMERALS = {to_roman(n): n for n in range(1, 40)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +231,10 @@ def _lost_numbers(source: str, output: str) -> list[str]:
     for match in _NUMBER.finditer(source):
         number = match.group()
         before, after = source[match.start() - 1 : match.start()], source[match.end() :]
-        forms = _digit_forms(number, after)
-        if (
-            before == "/"
-            and 0 < int(_digits_of(number)) <= 12
-            and _MONTHS[int(_digits_of(number))] & months
-        ):
+        forms, digits = _digit_forms(number, after), _digits_of(number)
+        if before == "/" and not months.isdisjoint(_MONTHS.get(digits, ())):
             continue
-        if before == ":" and (int(_digits_of(number)) == 0 or spelled & HALF_HOUR_WORDS):
+        if before == ":" and (digits == "0" or spelled & HALF_HOUR_WORDS):
             continue
         if there & forms or any(_is_spelled_out(form, spelled) for form in forms):
             continue
@@ -250,7 +242,7 @@ def _lost_numbers(source: str, output: str) -> list[str]:
             continue
         if len(number) == 1 and _is_chat_word(source, match.start()):
             continue
-        if to_roman(int(_digits_of(number))) not in numerals:
+        if _ROMAN.get(digits) not in numerals:
             lost[number] = None
     if not lost or not is_rescaled:
         return [*lost]

@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from transformer.config import UserError
-from transformer.text.abbreviations import (
-    ABBREVIATIONS,
-    CLOSING_ABBREVIATION,
-    INITIALS,
-    NUMBER_LABELS,
-    TITLES,
-)
+from transformer.text import abbreviations
 from transformer.text.glossary import TermSpan
 from transformer.text.patterns import CHAT_PREFIX
 from transformer.text.spans import AnySpan, Span, mask
@@ -191,11 +185,12 @@ def _ends_sentence(line: str, start: int, match: re.Match[str], starter: str) ->
     before = line[max(start, match.start() - 12) : match.start()]
     last = "".join(before.split()[-1:]).lstrip(_OPENING)
     is_list_item = match.start() - start <= 3 and (last.isdigit() or len(last) == 1)
-    if is_list_item or TITLES.fullmatch(last):
+    if is_list_item or abbreviations.TITLES.fullmatch(last):
         return False
-    if last in ABBREVIATIONS or NUMBER_LABELS.fullmatch(last):
+    if last in abbreviations.ABBREVIATIONS or abbreviations.NUMBER_LABELS.fullmatch(last):
         return not is_lower and not re.fullmatch(r"\d+(?:st|nd|rd|th)?|[IVXLC]{2,}", following)
-    if INITIALS.fullmatch(last) and not CLOSING_ABBREVIATION.search(before):
+    is_initial = abbreviations.INITIALS.fullmatch(last)
+    if is_initial and not abbreviations.CLOSING_ABBREVIATION.search(before):
         return re.fullmatch(starter, following) is not None and not match["dot"]
     return not is_lower or is_casual or (len(last) > 3 and last.islower() and not match["close"])
 

@@ -15,7 +15,7 @@ def overlapping(start: int, end: int, spans: Sequence[AnySpan]) -> Sequence[AnyS
 
 
 def mask(text: str, spans: Sequence[Span], cover: str = " ") -> str:
-    """Return the text with `cover`, a character, for each character of the ordered `spans`."""
+    """Return the text with `cover` instead of each character of the ordered `spans`."""
     parts, end = list[str](), 0
     for start, stop in spans:
         parts += [text[end:start], cover * (stop - start)]

@@ -67,25 +67,19 @@ _RANGE_SEPARATOR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """text[start:end] is a time: its minute since midnight (a mere 4:00: 240) and how sure it is.
-
-    Known or not is the half of the day, which `has_am_pm` says, `has_h` (22 h) or the next time
-    (`inherits_am_pm`: 4 to 6 p.m.). `is_uncertain`: it may be something else (at 5);
-    `is_malformed`: no time is written so (22 p.m.); `is_bare_number`: nothing shows that it is one;
-    `has_no_minutes`: it is an hour alone.
-    """
+    """text[start:end] is a time: its minute since midnight (a mere 4:00: 240), how sure it is."""
 
     start: int
     end: int
     minute: int
-    has_known_half: bool  # the half of the day is certain
-    has_no_minutes: bool  # no minutes were written
+    has_known_half: bool  # the half of the day is certain: by its sign, by h, or past 12
+    has_no_minutes: bool  # no minutes were written: an hour alone
     is_uncertain: bool = False  # it may be something else: las dos, at 5
     is_malformed: bool = False  # no such time is written: 22 p.m., 6,30
     is_bare_number: bool = False  # nothing tells that it is a time
     has_am_pm: bool = False  # a sign of the half of the day is there, such as p.m.
     has_h: bool = False  # the sign of hours that English has not: 22 h
-    inherits_am_pm: bool = False  # the sign of the half of the day is that of the next one
+    inherits_am_pm: bool = False  # the sign of the half of the day is that of the next: 4 to 6 p.m.
 
     def matches(self, other: "ClockTime", has_part: bool) -> bool:
         """Tell whether both are one time.

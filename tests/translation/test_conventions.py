@@ -77,6 +77,8 @@ def test_an_amount_is_found_by_what_is_lost_of_it() -> None:
         ("The 21st and 22nd of May", "El 21 y el 22 de mayo", "El 21 y el 22 de mayo"),
         ("On July 4th.", "El 4 de julio.", "El 4 de julio."),
         ("The 5th floor.", "El quinto piso.", "El quinto piso."),
+        ("His 60th goal, 60 or more", "Su gol 60, 60 o más", "Su gol 60.º, 60 o más"),
+        ("60 goals, the 60th today", "60 goles, el 60 hoy", "60 goles, el 60.º hoy"),
         ("She has 2 cats, the 1st is 2.", "Tiene 2 gatos.", "Tiene 2 gatos."),
     ],
 )  # fmt: skip

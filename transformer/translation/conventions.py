@@ -6,6 +6,7 @@ times, amounts and signs of the source are written as is usual in the target lan
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection
 
 from transformer.text.abbreviations import expand_abbreviations
@@ -78,7 +79,7 @@ _AMOUNT = re.compile(
 _AMOUNT_PART = re.compile(r"\d+(?:[.,]\d+)*|[$€£¥%]")  # of an amount, as an issue names it
 _LITERAL = re.compile(r"[()\[\]{}#]|[^\W\d_]\D+")  # of what is lost: brackets, numerals, names
 _QUOTED = re.compile(r"[\"'«»“”‘’]")
-_NTH = re.compile(r"(?<![\w.,])(\d{1,3})(?:st|nd|rd|th)\b")
+_NTH = re.compile(r"(?<![\w.,])(\d{1,3})(st|nd|rd|th|)\b")
 _OPENED = re.compile(r"([\[(]) ")
 _PAUSE = re.compile(r"[,;:](?=\s)")
 _ORDINAL = re.compile(r"(?<![\w.,])(n|\d{1,3})\.([oa])(?![\w)])")
@@ -231,8 +232,8 @@ def localize(source: str, text: str, lang: str, kept: Collection[str] = ()) -> s
         text = _ORDINAL.sub(
             lambda found: found[0] if found[0] in source else f"{found[1]}.{_SIGN[found[2]]}", text
         )
-    nth = {*_NTH.findall(source)}
-    return _mark_ordinals(text, nth) if nth else text
+    numbers = _NTH.findall(source)
+    return _mark_ordinals(text, numbers) if any(ending for _, ending in numbers) else text
 
 
 def _restore_semicolons(source: str, text: str) -> str:
@@ -248,11 +249,19 @@ def _restore_semicolons(source: str, text: str) -> str:
     return _PAUSE.sub(lambda found: ";" if next(each) == ";" else found[0], text)
 
 
-def _mark_ordinals(text: str, nth: set[str]) -> str:
-    """Turn the numbers `nth` in a Spanish text into ordinals: la puerta 2 -> la puerta 2.ª."""
+def _mark_ordinals(text: str, numbers: list[tuple[str, str]]) -> str:
+    """Turn numbers in a Spanish text into ordinals: la puerta 2 -> la puerta 2.ª.
+
+    `numbers` are those of its English source, in order, each with its ending ("th", of a cardinal
+    ""); the n-th 60 of the text is an ordinal if the n-th of the source is.
+    """
+    endings = defaultdict(list)
+    for number, ending in reversed(numbers):
+        endings[number].append(ending)
 
     def sign(found: re.Match[str]) -> str:
-        if found[1] not in nth:
+        left = endings[found[1]] or [""]
+        if not (left.pop() if len(left) > 1 else left[0]):
             return found[0]
         noun = _NOUN.match(text, found.end())
         if noun and noun[0][-1] not in "as" and found[1] in ("1", "3"):

@@ -74,7 +74,10 @@ def _verbatim_rule(state: "StateInline", silent: bool) -> bool:
 
 
 def _escape(text: str, source: str) -> str:
-    """Escape the characters of a text that are Markdown, but those that `source` has unescaped."""
+    """Escape the signs of Markdown in a translation of `source`, the text in the file.
+
+    Signs that `source` has without a backslash stay.
+    """
     signs = [sign for sign in "`*_[]<|" if sign not in source or f"\\{sign}" in source]
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", text)
     text = re.sub(r"&(?=#?\w++;)", "&amp;", text)
@@ -100,7 +103,7 @@ MARKDOWN = html.MarkupRules(
 
 
 def _front_matter(inside: str, is_yaml: bool, options: Options) -> Parsed[str]:
-    """Parse title and description of front matter, YAML or else TOML; it stays if not sound."""
+    """Parse title and description of front matter, YAML or else TOML; none if it is not sound."""
     names = [name for name in _HEADINGS if re.search(rf"^{name}\b", inside, re.MULTILINE)]
     edits, known = TextEdits(inside), dict[str, Any]()
     with contextlib.suppress(UserError, ValueError, RecursionError):
@@ -191,9 +194,12 @@ def _inline_tokens(token: "MarkdownToken", text: str, places: list[int]) -> list
 def _spans(
     children: "list[MarkdownToken]", content: str
 ) -> Iterator[tuple[str, str, int, int, str]]:
-    """Yield (kind, name, start, end, text) of each part, as for a `Token`.
+    """Yield (kind, name, start, end, text) of each part of a paragraph's `content`.
 
-    Start and end are indices of `content`; an end before the start: the part was not found.
+    The kind is one of a `Token`: text, open, close, kept or block (a line break that stays). The
+    name is markdown-it's, as em, link or code_inline. The text is what a reader sees: * for \\* or
+    &#42;, a space for a line break; of a kept part its content, as code without backticks; else "".
+    The end of a part that was not found is -1; the spans after it mean nothing.
     """
     end = 0
     following = iter(children)

@@ -43,7 +43,11 @@ class TranslatedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedSegment:
-    """A sentence with its translation and alignment, or the text between two, which stays."""
+    """A sentence with its translation `target`, or the text between two sentences, which stays.
+
+    `aligned` is None between sentences, and where a sentence is not aligned: not asked for, too
+    long, or the model cannot write that translation. `warnings` are as of a `Translation`.
+    """
 
     text: str
     target: str
@@ -136,7 +140,10 @@ async def _translate_pieces(passages: Sequence[Passage], translate: Translate) -
 async def _translate_aligned(
     passage: Passage, translate: Translate, inspect: Inspect
 ) -> tuple[MarkedText, list[str]]:
-    """Translate sentences, with marks by attention, else in pieces; return the warnings, too."""
+    """Translate a passage with marks; return its pieces with their marks, and the warnings.
+
+    Marks go where attention says; a sentence where it does not is translated in pieces.
+    """
     pieces: list[tuple[str, int | None]] = []
     warnings: list[str] = []
     starts, ends = [a for a, _ in passage.marks], [b for _, b in passage.marks]
@@ -155,7 +162,10 @@ async def _translate_aligned(
 
 
 def _join_marks(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str, int | None]]:
-    """Join the pieces of a mark over several sentences to one, with what stands between them."""
+    """Yield the pieces in order; all from the first to the last one of a mark get this mark.
+
+    So a mark over several sentences covers what stands between them.
+    """
     last = {mark: place for place, (_, mark) in enumerate(pieces) if mark is not None}
     inside, end = None, -1
     for place, (text, mark) in enumerate(pieces):
@@ -165,7 +175,10 @@ def _join_marks(pieces: Sequence[tuple[str, int | None]]) -> Iterator[tuple[str,
 
 
 def _project_marks(segment: TranslatedSegment, marks: Sequence[Span]) -> MarkedText:
-    """Return a translation with `marks` of segment.text; ValueError where nothing aligns them."""
+    """Return the translation of a segment in pieces, with `marks`, spans of its source.
+
+    ValueError if its words are not aligned, or if a mark gets no word.
+    """
     if not marks:
         return [(segment.target, None)]
     if segment.text == segment.target:

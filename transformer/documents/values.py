@@ -34,10 +34,10 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")  # of a YAML value: an anchor, a
 
 
 def _is_selected(key: str, text: str, columns: Collection[str]) -> bool:
-    """Return whether a value is translated.
+    """Return whether `text`, the value of `key`, is translated.
 
-    With `columns` if its key is one of them, else unless it is an identifier or its key begins
-    with @.
+    With `columns` it is if they have its key. Without, all are but those under a key that begins
+    with @, and small words under a key for programs, such as "id": "main".
     """
     if columns:
         return key in columns
@@ -86,7 +86,10 @@ def parse_table(text: str, options: Options, delimiter: str = "") -> Parsed[str]
 
 
 def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
-    """Return whether a first row has names for programs, and the cells below have not."""
+    """Return whether the first row has names for programs (user_id), and a cell below is no name.
+
+    The names must be several, all different, without spaces.
+    """
     return (
         len(names) == len({*names}) > 1
         and all(map(_COLUMN_NAME.fullmatch, names))
@@ -96,10 +99,11 @@ def _is_header(names: Sequence[str], cells: Iterable[str]) -> bool:
 
 
 def _escape_cell(source: str, is_quoted: bool, delimiter: str, text: str) -> str:
-    """Write a text as a cell, quoted if `is_quoted` or if its signs ask for it.
+    """Return `text`, the translation of `source`, as a cell of a table.
 
-    Its commas and semicolons become those of `source`, the cell's text before, in their order,
-    unless it has more of them.
+    It is put in quotes, and its quotes doubled, if `is_quoted`, if it begins with a quote, or if it
+    has a line break, the delimiter or, unless that is a tab, a quote. A model writes a comma for a
+    semicolon: the nth of both in `text` becomes the nth of `source`, unless `text` has more.
     """
     stops = iter(_STOP.findall(source))
     if len(_STOP.findall(text)) <= len(_STOP.findall(source)):  # a semicolon comes out as a comma
@@ -175,8 +179,9 @@ def parse_json(text: str, options: Options, is_lines: bool = False) -> Parsed[st
 def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
     """Yield the strings in order, each with its key.
 
-    The items of a list have the key of the list, and the root has the key "". In a plural without
-    `..._many`, the string of `..._other` gets this key as its `missing_form`.
+    The items of a list have the key of the list, and the root has the key "". A key "@x" beside
+    "x", and all keys under it, get @@ in front. In a plural without `..._many`, the string of
+    `..._other` gets this key as its `missing_form`.
     """
     stack = [("", root)]
     while stack:
@@ -199,7 +204,10 @@ def _strings_by_key(root: Any) -> Iterator[tuple[str, JSONString]]:
 
 
 def _before_value(text: str, key: str, string: JSONString) -> str:
-    """Return comma, space, key and colon for string.missing_form, as they are at its own `key`."""
+    """Return the comma, key and colon that go ahead of a value for `string.missing_form`.
+
+    The white space is that around `key`, the key of `string` in `text`.
+    """
     begin = text.rfind(json.dumps(key), 0, string.start)
     before = text[max(0, begin - 200) : max(0, begin)]
     space = before[len(before.rstrip()) :]
@@ -271,9 +279,10 @@ def _yaml_loader() -> Any:
 
 
 def _compose_yaml(text: str) -> list[Any]:
-    """Return the root node of each YAML document in a text; UserError with the line if invalid.
+    """Return the root node of each YAML document in a text.
 
     PyYAML rejects Ruby symbols in a list, as in [:day, :month]; then it gets a masked copy.
+    UserError for unsound YAML, with the line, and for more than MAX_NESTED levels.
     """
     import yaml
 
@@ -294,7 +303,10 @@ def _compose_yaml(text: str) -> list[Any]:
 
 
 def _scalars_by_key(root: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the strings with the key that each stands under; what an alias repeats comes once."""
+    """Yield the key and the node of each string under a root node of PyYAML, not in order.
+
+    Items of a list have the key of the list. What an alias repeats comes once.
+    """
     stack, seen = [("", root)], set[int]()
     while stack:
         key, node = stack.pop()
@@ -310,7 +322,11 @@ def _scalars_by_key(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _escape_scalar(source: str, style: str | None, text: str) -> str:
-    """Write a text in the `style` (PyYAML's) of `source`, or in double quotes if that cannot be."""
+    """Return `text` as a YAML scalar in the style of `source`, the scalar in the file.
+
+    `style` is PyYAML's: a quote, | or >, or None for a plain one. A text that cannot be written
+    so is put in double quotes.
+    """
     import yaml
 
     if style == "'" and "\n" not in text:

@@ -164,7 +164,10 @@ def to_html(report: Report, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
 
 
 def _plots(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return SVGs by name: "buckets SET" and "lengths SET" of each set, "curves" of metrics."""
+    """Return SVGs by name: "buckets SET" and "lengths SET" of each set, "curves" of metrics.
+
+    Metrics without numbers have no curves. UserError without the extra `plots`.
+    """
     figures = {}
     for test_set in report.sets:
         filled = [bucket for bucket in test_set.buckets if bucket.scores]
@@ -188,7 +191,7 @@ def _plots(report: Report, metrics: Sequence[Mapping[str, Any]]) -> dict[str, st
 
 
 def _set_section(test_set: SetReport, report: Report, figures: Mapping[str, str], n: int) -> str:
-    """Return the part of the page on the `n`th test set, from 1; `figures` are from `_plots`."""
+    """Return the HTML about the `n`th test set, from 1; `figures` are from `_plots`, or empty."""
     score_rows = [(s.metric, _interval(s), s.signature) for s in test_set.scores]
     bucket_rows = [
         (bucket.words, bucket.sentences, *(map(_interval, bucket.scores) or ("", "")))
@@ -289,7 +292,11 @@ def _comparison(comparison: Comparison, report: Report) -> str:
 
 
 def _sentence_table(sentences: Iterable[SentenceResult], report: Report) -> str:
-    """Return a table with a row a sentence: its texts below each other, with their language."""
+    """Return an HTML table: a row for each sentence, with its line number, chrF2 and texts.
+
+    The texts are source, output, baseline (if any) and reference, below each other; words of output
+    and baseline that differ from the reference are marked. `report` tells their languages.
+    """
     number = ' class="number"'
     rows = []
     for s in sentences:
@@ -315,7 +322,10 @@ def _sentence_table(sentences: Iterable[SentenceResult], report: Report) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table of plain text; cells are escaped here, integers are aligned right."""
+    """Return an HTML table with a head row, which is left out if all `columns` are "".
+
+    Cells are plain text or numbers, escaped here; integers are aligned right.
+    """
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     lines = [f"<tr>{head}</tr>"] * any(columns)
     for row in rows:

@@ -123,7 +123,11 @@ class Api:
     async def _translate_each(
         self, request: schema.Translate, directions: Sequence[Direction]
     ) -> list[Translation]:
-        """Translate text i in `directions[i]`, one direction's at once; errors of the service."""
+        """Return a translation of each text, text i in `directions[i]`.
+
+        Texts of one direction are translated together; between equal languages they stay. Raises as
+        `_glossary`, `Service.translate` and, for pages, `WorkerPool.read`.
+        """
         results: dict[int, Translation] = {}
         options = TextOptions(request.spelling, self._glossary(request.glossary))
         n_best = request.alternatives + 1
@@ -140,7 +144,10 @@ class Api:
         return [results[i] for i in range(len(directions))]
 
     def _glossary(self, rows: schema.GlossaryRows) -> Glossary | None:
-        """Return a glossary, None of no rows; RequestError above the limit, UserError if bad."""
+        """Return the glossary of a request's rows, None if there are no rows.
+
+        RequestError 413 for more terms than the server takes, UserError for a malformed row.
+        """
         if not rows:
             return None
         glossary = parse_glossary(rows if isinstance(rows, str) else tuple(map(tuple, rows)))
@@ -269,7 +276,13 @@ class Api:
         return {"parts": answers}
 
     async def continue_after(self, fields: Mapping[str, Any]) -> schema.Part:
-        """POST /continue_after: return a sentence whose translation begins with ids `prefix`."""
+        """POST /continue_after: translate a sentence `q`, beginning with the ids `prefix`.
+
+        `fields` are those of `schema.ContinueAfter`. `prefix` may be empty; with `attention`
+        the answer has attention maps. RequestError 400 for wrong fields, 413 for a text or answer
+        that is too long, 501 for maps without PyTorch, 503 if the server is busy or stopping;
+        UserError for invalid ids, or a sentence too long for the model.
+        """
         request = schema.ContinueAfter.of(fields)
         langs = self._direction(request)
         part = await self._service.continue_after(
@@ -280,7 +293,10 @@ class Api:
         return _part_json(part)
 
     async def alternatives(self, fields: Mapping[str, Any]) -> schema.Words:
-        """POST /alternatives: return words that may follow `prefix`, piece ids; or RequestError."""
+        """POST /alternatives: return up to 8 words that may follow ids `prefix`, likeliest first.
+
+        `fields` are those of `schema.Alternatives`; raises as `continue_after`.
+        """
         request = schema.Alternatives.of(fields)
         langs = self._direction(request)
         words = await self._service.alternatives(request.q, langs, request.prefix)
@@ -334,7 +350,10 @@ def _n_numbers(part: TranslatedSegment) -> int:
 
 
 def _part_json(part: TranslatedSegment) -> schema.Part:
-    """Return a part of a text as JSON values; arrays stay, as the encoder writes them by rows."""
+    """Return a part as the fields of `schema.Part`: more with an alignment, all with a `Trace`.
+
+    NumPy arrays stay arrays: the JSON encoder writes them by rows.
+    """
     aligned = part.aligned
     answer: schema.Part = {
         "source": aligned.source if aligned else part.text,

@@ -156,7 +156,10 @@ def _sentences(text: str, covered: str, starter: str) -> Iterator[Span]:
 
 
 def _shorten(text: str, spans: Iterable[Span], uncut: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans, cut beyond MAX_SENTENCE_CHARS, but within no span of `uncut`, sorted."""
+    """Yield the spans, those of more than MAX_SENTENCE_CHARS cut into pieces.
+
+    No cut is within one of the sorted spans `uncut`, so that a piece may be longer.
+    """
     for start, end in spans:
         first, *others = _pieces(text, start, end, lambda piece: len(piece) <= MAX_SENTENCE_CHARS)
         for other in others:
@@ -208,7 +211,11 @@ def _pieces(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 
 
 def _halves(piece: str) -> Span:
-    """Return where to cut a piece: the end of its left part and the beginning of its right one."""
+    """Return the end of the left part of a piece and the start of the right, less white space.
+
+    It is cut behind , ; : ) or ahead of a word such as "and" in its middle half, else at white
+    space, else inside a word between two characters: of these places at the nearest to the middle.
+    """
     size = len(piece)
     for pattern, margin in zip(_CUT_PATTERNS, (size // 4, 1), strict=True):
         gaps = [m.span() for m in re.finditer(pattern, piece)]

@@ -188,9 +188,10 @@ def match_case(word: str, model: str) -> str:
 
 
 def restore_accents(text: str) -> str:
-    """Add opening marks to a Spanish sentence and, if it has no accents at all, its accents.
+    """Add opening marks to a Spanish sentence and, if it has no accents at all, accents.
 
-    "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?"; case and length of words stay.
+    "Hola, como estas manana?" -> "Hola, ¿cómo estas mañana?": a question word behind ¿ gets its
+    accent, and a word that only one spelling fits; "estas" is a word, too. Case and length stay.
     """
     text = _add_opening_mark(text)
     if ACCENTED.search(text):
@@ -207,7 +208,10 @@ def _add_accent(match: re.Match[str]) -> str:
 
 
 def _add_opening_mark(text: str) -> str:
-    """Add ¿ or ¡ to the last sentence of a text that ends with ? or ! and has neither."""
+    """Add ¿ or ¡ to the last sentence of a text that ends with ? or ! and has neither.
+
+    It goes to the beginning, or ¿ to a last clause with a question word: "Hola, ¿cómo estás?"
+    """
     mark = {"?": "¿", "!": "¡"}.get(text.rstrip()[-1:])
     if mark is None or "¿" in text or "¡" in text:
         return text

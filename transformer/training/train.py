@@ -277,7 +277,11 @@ def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
 def evaluate_best(
     request: TrainRequest, result: TrainResult, compare: str | None = None
 ) -> TrainResult:
-    """Return `result` with reports of BEST and any `compare`, a name for `open_system`."""
+    """Evaluate BEST in each direction on the request's test sets, of which there must be one.
+
+    Returns `result` with the reports that were written. `compare`, the baseline, is a name for
+    `open_system`, such as a checkpoint's folder; UserError if there is none, and as of `evaluate`.
+    """
     from transformer.evaluation.evaluate import PAGE_NAME, EvaluationRequest, evaluate
 
     best = request.output / BEST

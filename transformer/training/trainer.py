@@ -105,7 +105,12 @@ class Trainer:
         return reason
 
     def _epoch(self, signals: Sequence[str]) -> StopReason | None:
-        """Train for the rest of the epoch; return why training stops, or None to continue."""
+        """Train for the rest of the epoch; return why training stops, or None to continue.
+
+        `signals` gets the names of signals while training goes on (see `collect_signals`). Before
+        each step it is checked: if any process has one, all stop with `StopReason.SIGNAL`.
+        UserError as of `_steps` and `run`.
+        """
         for step in self._steps():
             n_source, n_target, seconds, stops = runtime.sum_over_processes(
                 self.accelerator,
@@ -144,7 +149,10 @@ class Trainer:
         return load_steps(batches, steps[self.state.position :], self.device, workers)
 
     def _resolve_schedule(self) -> None:
-        """Resolve the warm-up and cooldown due before the next step; save LAST if by speed."""
+        """Resolve the warm-up and cooldown due before the next step.
+
+        With a time limit they depend on the speed; LAST is saved with them, for a resumed run.
+        """
         before, n_steps = self.state, self.steps_per_epoch
         self.state = schedule.resolve_schedule(before, self.config, n_steps)
         if self.state != before or self.schedule is None:

@@ -70,7 +70,11 @@ class Directions:
         guard: bool,
         glossary: Glossary | None = None,
     ) -> None:
-        """Take the model of each (source, target); other arguments and errors are as of `load`."""
+        """Take the checkpoint folder of each direction; a model is opened when first needed.
+
+        Other arguments are as of `load` in this module. UserError for a glossary without the guard,
+        an unknown compute type, and an unknown or unavailable device.
+        """
         if glossary is not None and not guard:
             raise UserError("expected the guard with a glossary: it puts the terms in")
         check_device(device, compute_type)

@@ -99,7 +99,11 @@ _CHAT_DIGIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QualityIssue:
-    """An issue of a translation: a fixed code, severity (1 to 20), detail (number lost: 15)."""
+    """An issue of a translation: what is wrong (a fixed `code`), and how badly.
+
+    `severity` is from 1 to 20, the worst. `detail` is the number, word, sign or token concerned, ""
+    if it is the whole sentence. "number lost: 15" is code and detail as a warning.
+    """
 
     code: str
     severity: int
@@ -194,7 +198,10 @@ def _protected_issues(source: str, output: str, protected: Collection[str]) -> l
 
 
 def _has_loop(words: Sequence[str], text: str) -> bool:
-    """Whether up to MAX_GRAM of a text's words, or letters in one, stand N_TIMES in a row."""
+    """Whether something repeats: 1 to MAX_GRAM of the `words` of `text`, N_TIMES in a row.
+
+    Or a letter 4 times; or, in a word of more than LONG_WORD letters, 2 to 12 letters 3 times.
+    """
     if len(words) - len(set(words)) >= N_TIMES - 1:
         for n in range(1, MAX_GRAM + 1):
             same = bytes(map(operator.eq, words, words[n:]))  # as the word n places on
@@ -284,7 +291,10 @@ def _lost_brackets(source: str, output: str) -> list[str]:
 
 
 def _lost_signs(source: str, output: str) -> list[str]:
-    """Return the signs and units of the source that the output has neither as such nor in words."""
+    """Return signs and units of the source that the output has neither as such nor in words.
+
+    A "-" is among them if the source has a negative number, and the output no minus.
+    """
     said = output.lower()
     there = [(sign, names) for sign, names in SIGNS.items() if sign in source]
     there += [(unit, UNITS[unit]) for unit in _UNIT.findall(source)]
@@ -313,7 +323,10 @@ def _changed_values(source: str, output: str, lang: str) -> list[str]:
 
 
 def _digit_forms(number: str, after: str) -> set[str]:
-    """Return the digits that can replace a number ahead of `after`: 1930s as 30, 7.00 as 7."""
+    """Return the digits by which a translation may write a number: 1930 and 30 for 1930s.
+
+    `after` is the text behind the number. A full hour is one without minutes, too: 7 for 7.00.
+    """
     bare = _digits_of(number)
     forms = {bare, bare[-2:]} if after.startswith("s") else {bare}  # the 1930s
     clock = _CLOCK.fullmatch(number)

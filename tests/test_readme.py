@@ -214,14 +214,14 @@ def test_figures_of_others_are_the_published_ones() -> None:
     rows = (ROOT / "data" / "published.tsv").read_text(encoding="utf-8").splitlines()
     published = {tuple(row.split("\t")[:3]): row.split("\t")[3] for row in rows}
     head, *_ = re.findall(r"^\| test set \|.*$", README, re.MULTILINE)
-    systems = [cell.strip() for cell in head.split("|")[6:-1]]
+    systems = [cell.strip() for cell in head.split("|")[7:-1]]
     shown = re.findall(
         r"^\| (newstest2013|Tatoeba) .*? (es-en|en-es) (.*)\|$", README, re.MULTILINE
     )
     assert (len(systems), len(shown)) == (2, 4)
     for test_set, direction, cells in shown:
         name = {"Tatoeba": "tatoeba-challenge-test"}.get(test_set, test_set)
-        for system, cell in zip(systems, cells.split("|")[3:], strict=True):
+        for system, cell in zip(systems, cells.split("|")[4:], strict=True):
             figure = published.get((direction, name, system), "")
             assert (cell.split() or [""])[0] == figure
 

@@ -69,7 +69,7 @@ def _open_lines(
 
 
 def format_translation(translation: "Translation", as_json: bool, n_best: int) -> Iterator[str]:
-    """Format a translation as output: a JSON object, a line, or with n_best > 1 one a candidate."""
+    """Yield a JSON object or a line; with n_best > 1, a line of rank, score, text a candidate."""
     if as_json:
         candidates = [
             {"translation": c.text, "score": round(c.score, 4), "tokens": c.tokens}

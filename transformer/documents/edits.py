@@ -54,7 +54,10 @@ class TextEdits:
         self.end = 0  # of the last edit
 
     def replace(self, start: int, stop: int, new: str | Callable[[], str]) -> None:
-        """Replace a part behind the last edit by `new` or its result."""
+        """Replace [start:stop] of the original, behind the last edit (unchecked), by `new`.
+
+        A function is called when the whole is written.
+        """
         self._parts += [self._text[self.end : start], new]
         self.end = stop
 

@@ -66,7 +66,10 @@ def _record_attention(model: Transformer) -> Iterator[dict[str, list[Tensor]]]:
 def trace(
     translator: Translator, text: str, prefix: Sequence[int] = (), decode: DecodeConfig = GREEDY
 ) -> Trace:
-    """Translate a sentence, after a forced prefix, with its maps; UserError if one is invalid."""
+    """Translate a sentence, after a forced prefix of target ids, with its attention maps.
+
+    UserError for a text or a prefix that `align` refuses.
+    """
     (aligned,) = align(translator, [text], prefix, decode)
     model, pieces, target = translator.model, translator.tokenizer.pieces, aligned.target_ids
     src = torch.tensor([aligned.source_ids], device=model.device)

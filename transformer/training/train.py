@@ -267,7 +267,7 @@ def _train(
 
 
 def training_limit(config: TrainConfig, reserved: float) -> TrainConfig:
-    """Return the settings, any `max_minutes` less `reserved` seconds, but a quarter at least."""
+    """Return the settings, any `max_minutes` less `reserved` seconds, at least a quarter of it."""
     if not config.max_minutes:
         return config
     minutes = max(config.max_minutes - reserved / 60, MIN_TRAINING * config.max_minutes)

@@ -15,7 +15,8 @@ _MARKS = frozenset("«“„»”'’‘\"")
 _CLOSING_MARKS = {"«": "»", "“": "”", "„": "“”", "'": "'’", "‘": "’'", '"': '"'}
 _STYLES = {"es": (("«", "»"), ("“", "”")), "en": (('"', '"'), ("'", "'"))}  # by depth
 _TYPED_STYLES = {'"': _STYLES["en"], "“": (("“", "”"), ("‘", "’"))}  # of both languages
-_STRAIGHTENED = str.maketrans(dict.fromkeys("«»“”„", '"'))
+_CURVED = frozenset("«»“”„")
+_STRAIGHTENED = str.maketrans(dict.fromkeys(_CURVED, '"'))
 _STRAY_DASH = re.compile(r"\w—\w|—\W*$|^—\s")  # dashes that no dialogue has
 _WORD = re.compile(r"[^\W_]")
 
@@ -87,9 +88,9 @@ def _dash_range(source: str, quotes: list[Quote]) -> tuple[int, int]:
     return fewest, most
 
 
-def quote_marks(quote: Quote, lang: str) -> tuple[str, str]:
-    """Return the two marks that a language writes around a quotation."""
-    return _STYLES[lang][min(quote.depth, 1)]
+def quote_marks(quote: Quote, lang: str, typed: str = "") -> tuple[str, str]:
+    """Return the two marks around a quotation: of the kind of `typed`, " or “, else of `lang`."""
+    return _TYPED_STYLES.get(typed, _STYLES[lang])[min(quote.depth, 1)]
 
 
 def localize_quotes(source: str, output: str, lang: str) -> str:
@@ -102,7 +103,7 @@ def localize_quotes(source: str, output: str, lang: str) -> str:
     wanted, unpaired = find_quotes(source)
     if lang not in _STYLES or not (wanted or unpaired):
         return output
-    is_straight = '"' in source and not any(mark in source for mark in "«»“”„")
+    is_straight = '"' in source and _CURVED.isdisjoint(source)
     if not unpaired:
         if lang == "es" and output[-1:] in "'’" and source[-1:] not in "'’":
             output = output.removesuffix(output[-1:])  # Spanish has no apostrophe
@@ -112,10 +113,9 @@ def localize_quotes(source: str, output: str, lang: str) -> str:
     if unpaired:
         return output.translate(_STRAIGHTENED) if is_straight else output
     outermost = source[min(quote.start for quote in wanted)]
-    marks = _TYPED_STYLES.get(outermost, _STYLES[lang])
     written = list(output)
     for quote in quotes:
-        written[quote.start], written[quote.end] = marks[min(quote.depth, 1)]
+        written[quote.start], written[quote.end] = quote_marks(quote, lang, outermost)
     output = "".join(written)
     return re.sub(r",([»”\"])(?=\s)", r"\1,", output) if lang == "es" else output
 
